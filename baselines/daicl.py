@@ -85,7 +85,7 @@ class Daicl:
             target for target in targets if target in info.domains and "train" not in info.domains[target].splits
         ]
         if lacking:
-            what, cure = "a target has no train texts to adapt to", "name other targets with --target"
+            what, cure = "a target has no train texts to adapt to", "choose other targets with --target"
             raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{target}'" for target in lacking), cure))
         self._folder, self._task, self._targets, self._inputs = folder, task, targets, info.inputs
         self._options, self._encoder, self._settings = options, Encoder(options.encoder), settings
@@ -182,7 +182,7 @@ class Daicl:
         short = rows.filter(n_words < MOST_WORDS)
         if short.is_empty():
             what, cure = f"'{domain}' has no train text of under {MOST_WORDS} words", "choose other domains"
-            raise InvalidInput(Problem(what, "--source, --target", f"{len(rows):,} longer ones", cure))
+            raise InvalidInput(Problem(what, "--source, --target", f"{len(rows):,} train texts, all longer", cure))
         return short
 
     def _vectors(self, rows: pl.DataFrame) -> NDArray[np.float32]:
@@ -193,8 +193,8 @@ class Daicl:
 def main(domains: DomainOptions, *, probabilities: Probabilities = False, options: DaiclOptions) -> None:
     """Adapt a language model to each target (DAICL).
 
-    It learns from labelled source texts in the context of similar target texts. By default 3 epochs, a batch of 256
-    rows in 64 parts and a rate of 3e-4.
+    It learns from labelled source texts in the context of similar target texts. Default: 3 epochs, batches of 256 rows
+    in 64 parts, learning rate 3e-4.
 
     Example: shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
     """

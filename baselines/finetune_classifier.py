@@ -53,7 +53,7 @@ class ClassifierFinetuner(Finetuner):
                 method.models, reads_both_ways or writes
             )
             if not fits:
-                what, cure = f"this method is for {method.models}", "leave it out, or choose such a model"
+                what, cure = f"this method is for {method.models}", "omit it, or choose such a model"
                 raise InvalidInput(Problem(what, "--method", f"'{name}' with {self.config.model_type}", cure))
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
@@ -71,12 +71,12 @@ class ClassifierFinetuner(Finetuner):
         """Raise InvalidInput if a method needs several sources or validation rows that the run does not have."""
         name = self.robustness.any("of_domains")
         if name and rows["domain"].n_unique() < 2:
-            what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
+            what, cure = "this method requires several domains", "combine sources, as in --source a+b"
             raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}'", cure))
         name = self.robustness.any("of_validation")
         if name and run.validation is None:
-            what, cure = "this method needs validation rows of the source", "leave it out"
-            raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has none", cure))
+            what, cure = "this method requires validation rows of the source", "omit it"
+            raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has no validation rows", cure))
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
         """Collect the data and functions that the methods can use in a training."""

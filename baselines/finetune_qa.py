@@ -41,7 +41,7 @@ class QaFinetuner(Finetuner):
         self.check_places()
         shortest = min(settings.max_length for settings in self._candidates)
         if min(shortest, self.eval_length) < SHORTEST_WINDOW:
-            what, cure = "a window is too short for a question and its context", f"give {SHORTEST_WINDOW} or more"
+            what, cure = "the window is too short for a question and its context", f"give {SHORTEST_WINDOW} or more"
             raise InvalidInput(Problem(what, "--max-length, --eval-max-length", cure=cure))
 
     def build(self, seed: int) -> Any:

@@ -39,10 +39,8 @@ class WritingOptions(TrainingOptions):
     """The options of a fine-tuning program, and those of generation."""
 
     model: str = option("google-t5/t5-base", "Hub id or path of the encoder-decoder.")
-    beams: int = option(1, "Beams of the beam search; 1: greedy decoding.", min=1)
-    max_target: int | None = option(
-        None, "Tokens of a written text, at most. Default: 128; of an answer to a question 20.", min=2
-    )
+    beams: int = option(1, "Beams of beam search; 1: greedy decoding.", min=1)
+    max_target: int | None = option(None, "Maximum tokens of a generated text. Default: 128; 20 for answers.", min=2)
 
 
 class Seq2seqFinetuner(Finetuner):
@@ -54,10 +52,10 @@ class Seq2seqFinetuner(Finetuner):
     def __init__(self, info: TaskInfo, options: WritingOptions, robustness: Robustness | None = None) -> None:
         super().__init__(info, options, robustness, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
-            what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
-            raise InvalidInput(Problem(what, "--model", found, "give one such as T5 or BART"))
+            what, found = "the model is not an encoder-decoder", f"'{options.model}', {self.config.model_type}"
+            raise InvalidInput(Problem(what, "--model", found, "choose an encoder-decoder, such as T5 or BART"))
         if len(self.tokenizer) > self.config.vocab_size:
-            what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
+            what, found = "the tokenizer's vocabulary is larger than the model's", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
         self._form = input_form(info.inputs)
         # EDA changes only the last of these columns: the context must keep the answer, and answers must not change.
@@ -111,7 +109,7 @@ class Seq2seqFinetuner(Finetuner):
 
 @with_options
 def main(runs: AnswerOptions, methods: MethodOptions, training: WritingOptions) -> None:
-    """Fine-tune an encoder-decoder that writes its answer.
+    """Fine-tune an encoder-decoder to generate texts or answers.
 
     --method adds a robustness method.
 

@@ -66,7 +66,7 @@ class MsclOptions(OptimizerOptions):
 def main(runs: RunOptions, options: MsclOptions) -> None:
     """Train an encoder with a contrastive loss (MSCL).
 
-    The loss is supervised, with a memory, beside cross entropy. By default the paper's 5 epochs at a rate of 1e-5.
+    The loss is cross entropy plus a supervised contrastive loss with a memory. Default: the paper's 5 epochs at 1e-5.
 
     Example: shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
     """

@@ -98,12 +98,12 @@ def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
     try:
         command = command_of(_as_running(name, load_own(name, PROGRAMS_GROUP, "PROGRAM")))
     except (AssertionError, RuntimeError, TypeError) as error:  # typer's errors for unsupported parameters
-        cure = "let it take RunOptions, with @with_options"
-        raise InvalidInput(Problem("this function is no command", where, first_line(error), cure)) from error
+        cure = "add RunOptions with @with_options"
+        raise InvalidInput(Problem("this function is not a command", where, first_line(error), cure)) from error
     options = {word for param in command.params for word in param.opts}
     lacking = [word for word in ("--data", "--out", "--source", "--seed") if word not in options]
     if lacking:
-        what, cure = "this program lacks options of every program", "let it take RunOptions, with @with_options"
+        what, cure = "this program lacks the common options", "add RunOptions with @with_options"
         raise InvalidInput(Problem(what, where, ", ".join(lacking), cure))
     return command
 
@@ -133,7 +133,7 @@ def _place_of(name: str, group: str, option: str) -> tuple[str, str]:
         return found.module, found.attr
     place, _, attribute = name.rpartition(":") if ":" in name else (name, "", "main")
     if not place or not attribute.isidentifier() or (group == METHODS_GROUP and name.endswith(".py")):
-        raise InvalidInput(Problem("this names no code", option, f"'{name}'", f"write {_FORM[group]}, or MODULE:NAME"))
+        raise InvalidInput(Problem("invalid code name", option, f"'{name}'", f"write {_FORM[group]}, or MODULE:NAME"))
     return place, attribute
 
 
@@ -150,7 +150,7 @@ def _import(place: str, option: str) -> ModuleType:
     file = Path(place)
     if is_file and not file.is_file():
         others = [each.name for each in file.parent.glob("*.py")]
-        cure = did_you_mean(file.name, others) if others else "give the path of a .py file"
+        cure = did_you_mean(file.name, others) if others else "pass the path of a .py file"
         raise InvalidInput(Problem("there is no such file", option, f"'{place}'", cure))
     folder = str(file.parent) if is_file else os.getcwd()
     if folder not in sys.path:
@@ -204,12 +204,12 @@ def _no_such(name: str, place: str, attribute: str, option: str, kind: str) -> I
     module = _imported(place, option)
     names = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
     if attribute not in vars(module):
-        listed = f"it has {', '.join(map(repr, names))}" if names else "it defines nothing"
+        listed = f"it defines {', '.join(map(repr, names))}" if names else "it defines no names"
         near = did_you_mean(attribute, names) if names else ""
         return InvalidInput(Problem("there is no such name", f"{option} {place}", f"'{attribute}'", near or listed))
     found = type(vars(module)[attribute]).__name__
-    cure = "define a function" if kind == "function" else f"let the class inherit from {kind}"
-    return InvalidInput(Problem(f"this is no {kind}", f"{option} {name}", f"a {found}", cure))
+    cure = "define a function" if kind == "function" else f"make the class inherit from {kind}"
+    return InvalidInput(Problem(f"this is not a {kind}", f"{option} {name}", f"a {found}", cure))
 
 
 def _check_hooks(own: type, base: type, hooks: Sequence[str], where: str) -> None:
@@ -218,13 +218,13 @@ def _check_hooks(own: type, base: type, hooks: Sequence[str], where: str) -> Non
     if not changed:
         names = [name for name in vars(own) if not name.startswith("_") and callable(getattr(own, name))]
         found = f"it defines {', '.join(map(repr, names))}" if names else "it defines no function"
-        raise InvalidInput(Problem("this method changes nothing", where, found, f"define one of {', '.join(hooks)}"))
+        raise InvalidInput(Problem("this method overrides no hook", where, found, f"define one of {', '.join(hooks)}"))
     for name in changed:
         wanted, has = (list(inspect.signature(getattr(each, name)).parameters) for each in (base, own))
         if len(wanted) != len(has):
             found, cure = f"{name}({', '.join(has)})", f"define it as {name}({', '.join(wanted)})"
-            raise InvalidInput(Problem("this function has other arguments", where, found, cure))
+            raise InvalidInput(Problem("this function has unexpected parameters", where, found, cure))
     for each in fields(own):
         if not isinstance(each.default, int | float) or isinstance(each.default, bool):
-            cure = "give each field a number as its default: fields are the method's strengths"
-            raise InvalidInput(Problem("this field has no number as its default", where, f"'{each.name}'", cure))
+            cure = "set a number as the default of each field: fields are the method's hyperparameters"
+            raise InvalidInput(Problem("the default of this field is not a number", where, f"'{each.name}'", cure))

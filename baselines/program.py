@@ -36,7 +36,7 @@ Sources = Annotated[
     typer.Option(
         "--source",
         help="Train on this domain; repeat for more models, join domains with '+'. Default: the ID domain, a "
-        "pairing's whole source, or without these each domain in turn.",
+        "pairing's joined source, or else each domain in turn.",
     ),
 ]
 Targets = Annotated[
@@ -163,11 +163,7 @@ def check_out_path(out: Path) -> None:
     refuse_folder(out, "--out")
     check_output_path(out)
     if out.suffix not in (".parquet", ".jsonl", ".csv"):
-        raise InvalidInput(
-            Problem(
-                "unknown kind of prediction file", str(out), f"'{out.suffix}'", "end --out in .parquet, .jsonl or .csv"
-            )
-        )
+        raise InvalidInput(Problem("unknown file format", str(out), f"'{out.suffix}'", "use .parquet, .jsonl or .csv"))
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:

@@ -31,11 +31,9 @@ class Demonstrations(StrEnum):
 class FewShotOptions(PromptingOptions):
     """Options of a prompting program, and the layout of the prompts."""
 
-    protocol: PromptProtocol | None = option(
-        None, "Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."
-    )
+    protocol: PromptProtocol | None = option(None, "Prompt layout. Default: 'boss' for the benchmark boss, else 'dr'.")
     demonstrations: Demonstrations | None = option(
-        None, "Drawn for each test row, or one fixed set for all. Default: 'fixed' with the protocol 'boss'."
+        None, "Demonstrations sampled per test row, or one fixed set. Default: 'fixed' with the protocol 'boss'."
     )
 
 

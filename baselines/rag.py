@@ -29,7 +29,7 @@ from shiftbench.validation.command_line import option
 class RetrievalOptions(PromptingOptions):
     """Options of a prompting program, and those of retrieval."""
 
-    shots: int = option(3, "Nearest source texts that are shown.", metavar="N", min=1, max=1000)
+    shots: int = option(3, "Number of nearest source texts in the prompt.", metavar="N", min=1, max=1000)
     encoder: EncoderName = DEFAULT_ENCODER
 
 
@@ -49,7 +49,7 @@ def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int
 def main(options: RetrievalOptions) -> None:
     """Prompt a language model with the nearest examples.
 
-    For each test text these are the source texts that are most like it.
+    The examples for a test text are the most similar source texts.
 
     Example: shiftbench train rag nli --data build/dr --out rag.parquet --model NAME
     """
@@ -57,12 +57,9 @@ def main(options: RetrievalOptions) -> None:
     program = PromptingProgram.of(options, PromptProtocol.DR)
     inputs = program.folder.task(options.task).inputs
     program.ask_and_write(
-        nearest_demonstrations(Encoder(options.encoder), inputs, options.shots),
-        libraries=["sentence-transformers"],
-        name=f"RAG: {options.model_name}, {options.shots} nearest texts",
-        paradigm="retrieval",
-        shots=options.shots,
-    )
+        nearest_demonstrations(Encoder(options.encoder), inputs, options.shots), libraries=["sentence-transformers"],
+        name=f"RAG: {options.model_name}, {options.shots} nearest texts", paradigm="retrieval", shots=options.shots,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -181,8 +181,8 @@ def train_and_predict(
         found, cure = f"a task of kind {info.kind.value!r}", f"try '{PROGRAM_FOR[info.kind]}'"
         raise InvalidInput(Problem(f"this baseline is for {names} tasks", f"{folder.path}, {task}", found, cure))
     if probabilities and info.kind is not TaskKind.CLASSIFICATION:
-        found, cure = f"a task of kind {info.kind.value!r}", "leave --probabilities out"
-        raise InvalidInput(Problem("only labels have probabilities", f"{folder.path}, {task}", found, cure))
+        found, cure = f"a task of kind {info.kind.value!r}", "omit --probabilities"
+        raise InvalidInput(Problem("only tasks with labels have probabilities", f"{folder.path}, {task}", found, cure))
     sources = choose_sources(folder, task, sources)
     predictable = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
     targets = list(targets or predictable)
@@ -196,7 +196,7 @@ def train_and_predict(
     for number, (source, seed) in enumerate(progress(runs, desc="training", unit="model"), start=1):
         finished = work.read_finished(source, seed) if work else None
         if work:  # in a log file, which has no progress bar, these lines show progress
-            what = "train" if finished is None else "trained before, kept"
+            what = "train" if finished is None else "already trained, reused"
             log.info("%d of %d: %s: %s, seed %d", number, len(runs), what, source, seed)
         if finished is None:
             train, held_out = (_source_rows(folder, task, source, split) for split in ("train", "validation"))
@@ -225,11 +225,11 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     if not trainable:
         cure = "build it with more rows per domain"
         if info.candidates_for is not None:
-            cure = f"train on task '{info.candidates_for}' with --candidates, which predicts these data sets, too"
+            cure = f"train on task '{info.candidates_for}' with --candidates, which also predicts these data sets"
         raise InvalidInput(Problem(f"no domain of task '{task}' has train rows", str(folder.path), cure=cure))
     if not sources and info.id_domain is not None and info.id_domain not in trainable:
-        what, cure = f"the ID data set '{info.id_domain}' of task '{task}' is not in the folder", "fetch its files"
-        raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
+        what, cure = f"the folder lacks the ID data set '{info.id_domain}' of task '{task}'", "fetch its files"
+        raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or choose a --source"))
     whole = info.joined_source or info.id_domain
     default = [whole] if whole is not None else trainable
     parts = [sorted({*source.split(SOURCE_JOINER)}) for source in sources or default]
@@ -317,7 +317,7 @@ def _candidate_tests(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
         if "test" in facts.splits
     ]
     if not tests:
-        what, cure = f"the folder has no candidates for task '{task}'", "leave --candidates out, or build them, too"
+        what, cure = f"the folder has no candidates for task '{task}'", "omit --candidates, or build the candidates"
         raise InvalidInput(Problem(what, str(folder.path), cure=cure))
     return tests
 

@@ -27,7 +27,7 @@ Prompt = Annotated[
     typer.Option(
         "--prompt",
         metavar="NAME_OR_WORDS",
-        help="Put this before each text: a prompt of the encoder by its name, as 'query', or words with a space, as "
+        help="Prefix of each text: the name of a prompt of the encoder, as 'query', or the prefix itself, as "
         "'query: '. Default: the encoder's default prompt, if it has one.",
     ),
 ]

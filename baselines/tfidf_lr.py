@@ -26,7 +26,7 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Fitte
     try:
         blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
     except ValueError as error:  # scikit-learn raises no more specific error for an empty vocabulary
-        what, cure = "no word occurs in two of the train texts", "give the source more train rows"
+        what, cure = "every word occurs in only one train text", "use a source with more train rows"
         raise InvalidInput(Problem(what, "--source", f"{len(train):,} rows", cure)) from error
     model = LogisticRegression(max_iter=1000, random_state=seed)
     model.fit(hstack(blocks).tocsr(), train["label"].to_numpy())

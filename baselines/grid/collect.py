@@ -57,7 +57,7 @@ def collect(trials: Sequence[Trial], stored: StoredTrials, out: Path) -> Path | 
     done = {trial: files for trial in trials if PREDICTIONS in (files := stored.files(trial))}
     entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
-        log.info("%s will lack %d of %s", entry, len(trials) - len(done), plural(len(trials), "trial"))
+        log.info("%s is missing %d of %s", entry, len(trials) - len(done), plural(len(trials), "trial"))
     # Programs also write intermediate states of a training, such as predictions.epoch-1.parquet.
     for name in sorted({name for files in done.values() for name in files}):
         having = [trial for trial, files in done.items() if name in files]

@@ -271,8 +271,8 @@ def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tu
         why = failure_reason(folder, exit_code)
         if why is not None:
             typed = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
-            cure = "correct it, or leave it out of the grid"
-            raise InvalidInput(Problem(f"{trial} failed while it was timed", typed, why, cure))
+            cure = "fix the cause, or remove this model from the grid"
+            raise InvalidInput(Problem(f"{trial} failed during timing", typed, why, cure))
         file = folder / TRAINING
         return seconds, parse_json(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
@@ -295,21 +295,19 @@ def estimate_lines(
         column.justify = "right"
     for each in estimates:
         steps = "-" if each.steps is None else f"{each.steps:,}"
-        hours = "not known" if each.seconds is None else f"{each.seconds / 3600:.2f}"
+        hours = "unknown" if each.seconds is None else f"{each.seconds / 3600:.2f}"
         table.add_row(each.model, each.task, str(each.trials), str(each.left), steps, hours)
     yield table
     total = sum(each.seconds or 0.0 for each in estimates)
     basis = f"timed on this machine, {CALIBRATION_STEPS} steps per model and task"
     if gpu is not None:
-        basis = (
-            f"{gpu}, by layers, width and architecture, every text as long as allowed; not calibrated: no GPU was timed"
-        )
-    yield f"{duration(total)} in all, one trial after the other ({basis})"
+        basis = f"{gpu}, by layers, width and architecture, all texts at maximum length; not calibrated on a real GPU"
+    yield f"{duration(total)} in total, trials run one by one ({basis})"
     if at_once > 1:
-        yield f"{duration(total / at_once)} with {at_once} trials at once"
+        yield f"{duration(total / at_once)} with {at_once} trials in parallel"
     if any(each.seconds is None for each in estimates):
-        what = "of models that are not listed, and of programs that prompt" if gpu else "of programs that prompt,"
-        yield f"not known: the time {what} or train in a way of their own"
+        what = "unlisted models, prompting programs" if gpu else "prompting programs"
+        yield f"time unknown for {what} and programs with their own training loop"
 
 
 def duration(seconds: float) -> str:
@@ -393,7 +391,7 @@ def check_gpu(gpu: str) -> None:
     """Raise InvalidInput if a GPU is not listed."""
     known = _data()["gpus"]
     if gpu not in known:
-        raise InvalidInput(Problem("nothing is known of this GPU", "--gpu", f"'{gpu}'", did_you_mean(gpu, list(known))))
+        raise InvalidInput(Problem("unknown GPU", "--gpu", f"'{gpu}'", did_you_mean(gpu, list(known))))
 
 
 def _rate(gpu: str) -> float:

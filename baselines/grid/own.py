@@ -52,7 +52,7 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
         name for name, each in places.items() if each.suffix == ".py" and (each.is_absolute() or ".." in each.parts)
     ]
     if outside:
-        what, cure = "a grid loads code from its own folder alone", "put the file beside the grid file"
+        what, cure = "a grid loads code only from its own folder", "move the file to the folder of the grid file"
         return CheckedModel(problems=tuple(Problem(what, file, f"'{name}'", cure, key=key) for name in outside))
     asked = {"program": program, "options": options, "file": file, "key": key, "code": str(code)}
     run = subprocess.run(
@@ -63,7 +63,7 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
     if run.returncode or not last.startswith("{"):
         lines = [line for line in run.stderr.splitlines() if line.strip()]
         found = lines[-1][:300] if lines else f"exit code {run.returncode}"
-        cure = "correct the code of your own that this model names"
+        cure = "fix the user code that this model uses"
         return CheckedModel(problems=(Problem("checking this model failed", file, found, cure, key=key),))
     answer = json.loads(last)
     problems = tuple(Problem(**{**each, "file": file, "key": key}) for each in answer["problems"])
@@ -92,8 +92,8 @@ def check_files(files: Sequence[str], code: Path) -> None:
         file = code / name if spec is None else Path(spec.origin or "")
         found = file_sha256(file) if file.is_file() else "no such file"
         if found != sha256:
-            cure = "the same command makes trials of the file as it is now"
-            raise InvalidInput(Problem("this file has changed since the grid began", name, f"sha256 {found}", cure))
+            cure = "run the same command again: it runs trials with the current file"
+            raise InvalidInput(Problem("this file has changed since the grid started", name, f"sha256 {found}", cure))
 
 
 def own_names(program: str, options: Mapping[str, Any]) -> list[str]:

@@ -164,9 +164,7 @@ def _read_grid_file(file: Path) -> GridFile:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
     except ValueError as error:
-        raise InvalidInput(
-            Problem("the grid file is not valid TOML", str(file), str(error), "fix the syntax")
-        ) from error
+        raise InvalidInput(Problem("the grid file is not valid TOML", str(file), str(error), "correct it")) from error
 
 
 def _varied(model: GridModel) -> list[GridModel]:
@@ -185,7 +183,7 @@ def _varied(model: GridModel) -> list[GridModel]:
             options["set"] = [*(settings if isinstance(settings, list) else [settings]), *added]
         name = "-".join([model.name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in given.items())])
         if len(name) > 80 or not re.fullmatch(r"[A-Za-z0-9._-]+", name):
-            what, cure = "the values of 'vary' make an invalid model name", "write and name each model yourself"
+            what, cure = "the values of 'vary' make an invalid model name", "write one [[models]] table per combination"
             raise InvalidInput(Problem(what, model.name, f"'{name}'", cure, key="vary"))
         models.append(model.model_copy(update={"name": name, "options": options, "vary": {}}))
     return models
@@ -428,10 +426,10 @@ class _Checks(OptionChecks):
             methods = {short_name(method) for model in users for method in _as_list(model.options.get("method", []))}
             for setting in search.space:
                 if "." in setting and setting.rpartition(".")[0] not in methods:
-                    what, cure = "no model of this search has such a method", "leave it out"
+                    what, cure = "no model of this search has such a method", "omit it"
                     self._note(what, f"searches.{name}.space", setting, cure)
             if methods and all("method" in model.options for model in users):
-                log.warning("search '%s' tunes methods; plain training beside them gets no such trials", name)
+                log.warning("search '%s' tunes only models with methods; plain training gets no search trials", name)
 
     def _tasks(self, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
         """Choose the tasks of a model: its own, the grid's, or all that have train rows."""

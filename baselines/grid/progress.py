@@ -48,7 +48,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{plural(more, 'more trial')} failed", str(runs))] if more > 0 else []
-        cure = "the same command tries it again"
+        cure = "run the same command again to retry"
         shown = [
             Problem(f"{each.trial} failed", str(runs / each.trial.folder / LOG), each.error or "", cure)
             for each in failed[:_SHOWN]
@@ -64,8 +64,8 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
     """
     runs = out / "runs"
     if len(not_done(trials, runs)) == len(trials):
-        cure = "give the command without --collect"
-        raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
+        cure = "run the command without --collect"
+        raise InvalidInput(Problem("no trial of this grid is complete", str(runs), cure=cure))
     with _lock_folder(out):
         _log_counts(trials, not_done(trials, runs), runs)
         stored = StoredTrials(runs)
@@ -109,7 +109,7 @@ def _run_waiting(
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
-        log.info("%d of %s done; the same command runs the others", n_done, plural(len(trials), "trial"))
+        log.info("%d of %s done; run the same command again for the rest", n_done, plural(len(trials), "trial"))
         raise
     return failed
 
@@ -122,12 +122,12 @@ def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -
     own = {stored.folder(trial) for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
-        why = "were made with other options, seeds, data, code or versions: kept, not used"
+        why = "with other options, seeds, data, code or versions, are not reused"
         log.info("%s of these models in %s, %s", plural(len(others), "trial"), runs, why)
 
 
 def _disk_is_full(runs: Path) -> InvalidInput:
-    cure = "free some space and give the same command again; trials that are done stay done"
+    cure = "free some space and run the same command again; completed trials are not repeated"
     return InvalidInput(Problem("the disk is full", str(runs), cure=cure))
 
 
@@ -138,7 +138,7 @@ def _lock_folder(out: Path) -> Iterator[None]:
         with filelock.FileLock(out / ".lock", blocking=False):
             yield
     except filelock.Timeout as error:
-        cure = "wait for it, or give another folder with --out"
+        cure = "wait until it ends, or choose another folder with --out"
         raise InvalidInput(Problem("another grid is running in this folder", str(out), cure=cure)) from error
 
 

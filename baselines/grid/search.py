@@ -149,7 +149,7 @@ def _score(trial: Trial, stored: StoredTrials, folder: DatasetFolder) -> float:
         both = gold.select("id", "label").join(frame.select("id", "prediction"), on="id", how="left")
         predicted = both["prediction"].replace_strict(codes, default=None, return_dtype=pl.Int64)
         if predicted.null_count():
-            what, cure = "a trial lacks predictions that its search is scored on", "leave 'target' out of the options"
+            what, cure = "a trial lacks predictions that its search needs", "remove 'target' from the options"
             raise InvalidInput(Problem(what, str(trial), f"{predicted.null_count():,} rows", cure))
         counts = confusion_counts(both["label"].to_numpy(), predicted.to_numpy(), len(info.labels))
         scores.append(float(macro_f1(counts) if info.metric == "macro_f1" else accuracy(counts)))
@@ -160,9 +160,9 @@ def check_task(folder: DatasetFolder, task: str, source: str, rule: str) -> str:
     """Return why a search cannot be scored on a task and source; "" if it can."""
     info, sources = folder.task(task), source_parts(source)
     if info.kind is not TaskKind.CLASSIFICATION:
-        return f"'{task}' is a task of kind '{info.kind.value}', and a search is scored on labels"
+        return f"'{task}' is a task of kind '{info.kind.value}'; a search requires class labels"
     if rule == SOURCE_VALIDATION and not any("validation" in info.domains[part].splits for part in sources):
         return f"source '{source}' of '{task}' has no validation rows"
     if rule == ORACLE and folder.manifest.withholds_labels:
-        return "the folder withholds test labels"
+        return "the folder's test labels are withheld"
     return ""

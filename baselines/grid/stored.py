@@ -139,7 +139,7 @@ class StoredTrials:
     def _packed_file(self, trial: Trial, name: str) -> _PackedFile:
         packed = self._find_packed(trial)
         if packed is None:
-            raise KeyError(f"{trial}: no such trial is kept")
+            raise KeyError(f"{trial}: no such trial is stored")
         return packed.files[name]
 
     @cached_property
@@ -207,8 +207,8 @@ def pack_board(board: Path) -> tuple[Path, ...]:
             has_confidence = "confidence" in rows.columns
             is_largest = has_confidence and "probabilities" in rows.columns
             if is_largest and not rows["confidence"].equals(rows["probabilities"].list.max()):
-                cure = "leave this trial out: only such confidences can be packed"
-                raise InvalidInput(Problem("a confidence is not the largest probability", str(trial), cure=cure))
+                cure = "exclude this trial: only confidences equal to the largest probability can be packed"
+                raise InvalidInput(Problem("a confidence differs from the largest probability", str(trial), cure=cure))
             files[name] = {
                 "first": n, "rows": len(rows), "confidence": is_largest,
                 "card": kept.card(trial, name).as_dict(),

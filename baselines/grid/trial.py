@@ -50,9 +50,7 @@ _OUT_OF_MEMORY = (
 """Lower-case substrings of a log that indicate out of memory; libraries fail in many ways then, including SIGABRT."""
 _STARTED = "$ shiftbench "
 """Prefix of the log line that starts an attempt at the trial."""
-_LESS_MEMORY = (
-    "run fewer trials at a time (--slots), or give smaller batches (batch_size, or accumulate for equal ones)"
-)
+_LESS_MEMORY = "run fewer trials at once (--slots), or use a smaller batch_size (accumulate keeps the effective one)"
 _ROOT = Path(__file__).parents[2]
 _GRACE = 5.0
 """Seconds between asking a process to stop and killing it."""
@@ -251,10 +249,10 @@ def failure_reason(folder: Path, code: int) -> str | None:
     said = "\n".join(lines[max(place for place, line in enumerate(lines) if line.startswith(_STARTED)) :]).casefold()
     if ended_by == "SIGKILL" or any(sign in said for sign in _OUT_OF_MEMORY):
         found = f"killed by {ended_by}" if ended_by == "SIGKILL" else last
-        return f"memory ran out ({found}): {_LESS_MEMORY}"
+        return f"out of memory ({found}): {_LESS_MEMORY}"
     if ended_by is not None:
-        return f"ended by {ended_by}"
-    return last if code else "the program ended without writing its predictions"
+        return f"terminated by {ended_by}"
+    return last if code else "the program exited without writing its predictions"
 
 
 def _relative_if_inside(path: Path) -> Path:

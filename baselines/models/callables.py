@@ -74,8 +74,8 @@ class CallableModel(LoadedModel):
             shown = _short_repr(part[row])
             where = shown if is_alone else f"several inputs up to {shown} together, but for none of them alone"
             found = f"{describe_error(error)}, for {where}"
-            cure = "correct the callable, which gets a list, and run the same command again"
-            raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
+            cure = "fix the callable, which is called with a list, and run the same command again"
+            raise refuse_row(self.name, "the callable raised an exception", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
         """Find by bisection the first input that raises: outputs before it, its index, whether it raises alone."""
@@ -105,7 +105,7 @@ class CallableModel(LoadedModel):
             outputs = list(outputs)
         if not isinstance(outputs, list | tuple) or len(outputs) != n:
             found = f"{len(outputs):,} outputs" if hasattr(outputs, "__len__") else type(outputs).__name__
-            cure = f"return a list or array of {n:,}, one for each input"
+            cure = f"return a list or array of length {n:,}, one output per input"
             raise refuse_row(self.name, "the callable must return one output per input", 0, found, cure, self._empty())
         return list(outputs)
 
@@ -156,8 +156,8 @@ class CallableModel(LoadedModel):
             return frame
         row = int(lost.arg_true()[0])
         if names[row] is None:
-            cure = f"return '{UNPARSED}' where the model has no answer"
-            raise refuse_row(self.name, "the callable gives no label", row, "None", cure, frame[:row])
+            cure = f"return '{UNPARSED}' if the model has no answer"
+            raise refuse_row(self.name, "the callable did not return a label", row, "None", cure, frame[:row])
         try:
             match_labels([name for name, label in of_name.items() if label is None], self.labels, place=self.name)
         except InvalidInput as error:
@@ -169,7 +169,7 @@ class CallableModel(LoadedModel):
         for row, (own, words) in enumerate(zip(tags, part, strict=True)):
             if own is None or (len(own) != len(words) and own != [UNPARSED]):
                 found = type(outputs[row]).__name__ if own is None else f"{len(own):,} tags for {len(words):,} words"
-                what, cure = "the callable gives no tag for each word", "return a list of tags, one a word"
+                what, cure = "the callable did not return one tag per word", "return a list of tags, one per word"
                 done = self._tags(outputs[:row], part[:row]) if row else self._empty()
                 raise refuse_row(self.name, what, row, found, cure, done)
         names = list(dict.fromkeys(tag for row in tags for tag in row or () if tag != UNPARSED))
@@ -189,7 +189,7 @@ class CallableModel(LoadedModel):
         for row, text in enumerate(texts):
             if not isinstance(text, str):
                 done = pl.DataFrame({"prediction": pl.Series(texts[:row], dtype=pl.String)})
-                what, cure = "the callable gives no text", f"return texts; '{UNPARSED}' where there is no answer"
+                what, cure = "the callable did not return a text", f"return '{UNPARSED}' if there is no answer"
                 raise refuse_row(self.name, what, row, _short_repr(text), cure, done)
         return pl.DataFrame({"prediction": pl.Series(texts, dtype=pl.String)})
 
@@ -203,14 +203,14 @@ def load_callable(request: "LoadRequest") -> CallableModel:
     module_name, _, path = request.spec.partition(":")
     if module_name.endswith(".py"):
         cure = f"write it as {module_name.removesuffix('.py')}:{path}"
-        raise InvalidInput(Problem("this names a file, not a module", request.spec, f"'{module_name}'", cure))
+        raise InvalidInput(Problem("this is a file name, not a module name", request.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # like 'python -m': the user's module may be there
     try:
         target: Any = import_module(module_name)
     except Exception as error:  # a user's module may raise anything
         there = describe_error(error)
-        cure = "run this where 'import' finds the module, or correct it"
+        cure = "fix the module, or run this command where Python can import it"
         raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
     for name in path.split("."):
         if not hasattr(target, name):
@@ -219,8 +219,8 @@ def load_callable(request: "LoadRequest") -> CallableModel:
             raise InvalidInput(Problem("the module has no such callable", request.spec, f"'{name}'", cure))
         target = getattr(target, name)
     if not callable(target) or isinstance(target, type):
-        found, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
-        raise InvalidInput(Problem("this cannot be called with texts", request.spec, found, cure))
+        found, cure = type(target).__name__, "choose a function or a bound method that accepts a list of texts"
+        raise InvalidInput(Problem("this is not a function or bound method", request.spec, found, cure))
     file = getattr(sys.modules[module_name], "__file__", None)  # changed code may predict something else
     return callable_of(target, request, file_state(Path(file)) if file else None)
 

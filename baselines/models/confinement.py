@@ -52,11 +52,11 @@ def refuse_writing(*, has_left_network: bool) -> list[str]:
     version = _restrict_files() if sys.platform.startswith("linux") else 0
     notes = []
     if not operating_system.HAS_LIMITS:
-        notes.append("this system does not limit the model's process; it is ended when an answer takes too long")
+        notes.append("this system cannot limit the model's process; it is terminated if it takes too long")
     if not has_left_network and version < _WITH_NETWORK:
-        notes.append("this system does not cut the model's process off the network; Python itself refuses connections")
+        notes.append("this system cannot block network access of the model; Python blocks connections instead")
     if version == 0:
-        notes.append("this system does not keep the model's process from writing and starting programs; Python does")
+        notes.append("this system cannot block file writes and new processes of the model; Python blocks them instead")
     return notes
 
 

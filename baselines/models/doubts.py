@@ -34,13 +34,13 @@ def list_doubts(
     counts = model.counts
     if cut := counts.truncated_share:
         share = f"{counts.truncated:,} of {counts.rows:,} ({100 * cut:.1f}%)"
-        doubts.append(f"{share} texts are longer than the model reads: their ends were cut")
+        doubts.append(f"{share} texts exceed the model's maximum length and were truncated")
     if counts.empty:
         doubts.append(f"{plural(counts.empty, 'row')} of {counts.rows:,} had an empty text")
     unlike = {ending: n for ending, n in counts.endings.items() if ending != "complete"}
     if unlike:
         found = ", ".join(f"{n:,} {ending}" for ending, n in sorted(unlike.items()))
-        doubts.append(f"of {sum(counts.endings.values()):,} answers not all ended by themselves: {found}")
+        doubts.append(f"some of {sum(counts.endings.values()):,} answers are incomplete: {found}")
     return tuple(doubts)
 
 
@@ -60,8 +60,8 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
     Returns: a sentence, with the ``--label-map`` that undoes the permutation; None without a warning.
 
     >>> permutation_warning([0] * 50 + [1] * 50, [1] * 50 + [0] * 50, ["no", "yes"])
-    "labels look mixed up: with 'yes' read as 'no', 'no' read as 'yes' the model would have 100.0 balanced accuracy
-    instead of 0.0; check the model's id2label, or give --label-map yes=no --label-map no=yes"
+    "labels look permuted: with 'yes' mapped to 'no', 'no' mapped to 'yes', balanced accuracy would be 100.0 instead of
+    0.0; check the model's id2label, or add --label-map yes=no --label-map no=yes"
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -84,11 +84,11 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
     if gain < FAR_BETTER or log_p >= math.log(ALPHA):
         return None
     moved = [(labels[guess], labels[truth]) for truth, guess in zip(rows, columns, strict=True) if truth != guess]
-    read = ", ".join(f"'{guess}' read as '{truth}'" for guess, truth in moved)
+    read = ", ".join(f"'{guess}' mapped to '{truth}'" for guess, truth in moved)
     line = " ".join(f"--label-map {shlex.quote('='.join(pair))}" for pair in moved)
     return (
-        f"labels look mixed up: with {read} the model would have {100 * best:.1f} balanced accuracy instead of "
-        f"{100 * now:.1f}; check the model's id2label, or give {line}"
+        f"labels look permuted: with {read}, balanced accuracy would be {100 * best:.1f} instead of "
+        f"{100 * now:.1f}; check the model's id2label, or add {line}"
     )
 
 

@@ -47,10 +47,10 @@ class Head:
         if self.names is None:
             return None
         if self.order is not None:
-            return f"the model's own head is kept, its labels matched by name: {', '.join(self.labels)}"
+            return f"the checkpoint's head is reused, with labels matched by name: {', '.join(self.labels)}"
         return (
-            f"the model's own head is for other labels ({', '.join(self.names[:20])}) than the task's "
-            f"({', '.join(self.labels[:20])}): a new head with random weights is trained"
+            f"the labels of the checkpoint's head ({', '.join(self.names[:20])}) differ from the task's "
+            f"({', '.join(self.labels[:20])}): a randomly initialised head is trained"
         )
 
     def load(self, name: str, seed: int) -> Any:
@@ -117,5 +117,5 @@ def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
         after = model(input_ids=example).logits
     model.train(was_training)
     if not torch.allclose(after, before[..., places], atol=1e-5):
-        what, cure = "the labels of this model's head cannot be put into the task's order", "give its encoder alone"
+        what, cure = "the labels of this model's head cannot be reordered to match the task", "use only its encoder"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))

@@ -43,7 +43,7 @@ class IsolatedClassifier:
     def __init__(self, path: Path) -> None:
         size = path.stat().st_size
         if size > MAX_FILE:
-            cure = "save a smaller model, or call it by 'module:callable'"
+            cure = "save a smaller model, or use a callable, 'module:callable'"
             raise InvalidInput(Problem("the skops file is too large", str(path), f"{size:,} bytes", cure))
         content = path.read_bytes()
         self._path, self._memory_mib = path, MEMORY_MIB + MEMORY_PER_BYTE * len(content) // 2**20
@@ -102,12 +102,10 @@ class IsolatedClassifier:
             answer, body = read_message(_stream(self._process.stdout))
         except EOFError:
             self.close()
-            cure = "give a smaller model; one of your own can be called by 'module:callable'"
-            bounds_shown = f"{seconds:,.0f} seconds of processor time or {self._memory_mib:,} MiB"
+            cure = "use a smaller model, or your own code as 'module:callable'"
+            bounds_shown = f"{seconds:,.0f} seconds of CPU time or {self._memory_mib:,} MiB"
             found = f"more than {bounds_shown}, or the file is damaged"
-            raise InvalidInput(
-                Problem(f"{doing} ended the process of the model", str(self._path), found, cure)
-            ) from None
+            raise InvalidInput(Problem(f"{doing} stopped the model's process", str(self._path), found, cure)) from None
         except BaseException:  # after an interrupted message the process cannot be used again
             self.close()
             raise
@@ -124,8 +122,8 @@ class IsolatedClassifier:
         return answer, body
 
     def _nonsense(self, found: str) -> Problem:
-        cure = "save a fitted pipeline that ends in a classifier of single labels"
-        return Problem("the model does not answer each row", str(self._path), found, cure)
+        cure = "save a fitted pipeline that ends in a single-label classifier"
+        return Problem("the model did not return one prediction per row", str(self._path), found, cure)
 
 
 def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
@@ -134,13 +132,9 @@ def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shiftbench.baselines.models.isolated_worker", str(theirs), str(path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=os.sep,
-            env=_environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=os.sep, env=_environment(),
             pass_fds=[theirs] if HAS_LIFELINES else (),
-        )
+        )  # fmt: skip
     finally:
         os.close(theirs)
     return process, ours

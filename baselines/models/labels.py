@@ -98,9 +98,7 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
     for pair in _lines(pairs):
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
-            problems.append(
-                Problem("this is not a valid label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=DATA'S")
-            )
+            problems.append(Problem("invalid label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=DATA'S"))
         elif parsed.get(name, label) != label:
             found = f"'{name}' as '{parsed[name]}' and as '{label}'"
             problems.append(Problem("a label is mapped twice", "--label-map", found, "omit one of them"))
@@ -146,9 +144,7 @@ def match_labels(
     if twice:
         both = [name for name in names if label_of[name] in twice]
         cure = f"map each output to a label: {map_line(both, labels)}"
-        problems.append(
-            Problem("several outputs of the model have the same name", place, quote_names(both, _SHOWN), cure, key=key)
-        )
+        problems.append(Problem("several outputs have the same name", place, quote_names(both, _SHOWN), cure, key=key))
     if problems:
         raise InvalidInput(problems)
     codes = {label: code for code, label in enumerate(labels)} | {UNPARSED: _NO_LABEL}

@@ -113,7 +113,7 @@ def _load(request: LoadRequest) -> LoadedModel:
 
         return load_callable(request)
     if path.is_file():
-        raise InvalidInput(Problem("this file holds no model", spec, f"the ending '{path.suffix}'", FORMS))
+        raise InvalidInput(Problem("this is not a model file", spec, f"file extension '{path.suffix}'", FORMS))
     if not _is_hub_id(spec):
         raise InvalidInput(Problem("there is no such model", spec, cure=FORMS))
     from shiftbench.baselines.models.pretrained import load_pretrained
@@ -136,14 +136,14 @@ def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     from shiftbench.baselines.models.pretrained import load_pretrained
 
     if (folder / "adapter_config.json").is_file():  # it names its base model, which may be anywhere
-        cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
-        raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
+        cure = "merge the adapter into its base model (peft: merge_and_unload) and use that folder"
+        raise InvalidInput(Problem("the folder contains an adapter without its base model", request.spec, cure=cure))
     if any(folder.glob("model_head.*")):
-        cure = "load it in a file of your own, and give that file's 'module:model.predict_proba'"
-        raise InvalidInput(Problem("a SetFit model is read by the package setfit", request.spec, cure=cure))
+        cure = "load it in your own Python file, and pass that file's 'module:model.predict_proba'"
+        raise InvalidInput(Problem("loading a SetFit model requires the package setfit", request.spec, cure=cure))
     if not (folder / "config.json").is_file():
         there = ", ".join(sorted(file.name for file in folder.iterdir())[:8]) or "nothing"
-        raise InvalidInput(Problem("the folder holds no model", request.spec, there, FORMS))
+        raise InvalidInput(Problem("the folder does not contain a model", request.spec, there, FORMS))
     return load_pretrained(request)
 
 
@@ -151,14 +151,14 @@ def _check_options(request: LoadRequest) -> None:
     """Raise InvalidInput for all options that do not apply to this kind of model or task."""
     problems = []
     if request.served_model and not is_url(request.spec):
-        cure = "leave it out, or give the server's URL in place of the model"
-        problems.append(Problem("this is for a server", "--model", request.served_model, cure))
+        cure = "omit it, or pass the server's URL as the model"
+        problems.append(Problem("this option requires a server", "--model", request.served_model, cure))
     if request.label_map and request.kind not in (TaskKind.CLASSIFICATION, TaskKind.TAGGING):
         found = f"a task of kind '{request.kind.value}'"
-        problems.append(Problem("the task has no labels to map", "--label-map", found, "leave it out"))
+        problems.append(Problem("the task has no labels to map", "--label-map", found, "omit it"))
     if request.kind in (TaskKind.CLASSIFICATION, TaskKind.TAGGING) and len(request.labels) < 2:
-        cure = "give a task with two labels or more"
-        problems.append(Problem("the task has one label only", request.spec, ", ".join(request.labels), cure))
+        cure = "choose a task with at least two labels"
+        problems.append(Problem("the task has only one label", request.spec, ", ".join(request.labels), cure))
     if problems:
         raise InvalidInput(problems)
 

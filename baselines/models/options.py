@@ -17,7 +17,7 @@ ModelArgument = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A Hub id or folder, 'module:callable' that gets a list of texts, a .skops file, a pickle "
+        help="A Hub id or folder, 'module:callable' that accepts a list of texts, a .skops file, a pickle "
         "that you trust, or the URL of an "
         "OpenAI-compatible server with --model.",
     ),
@@ -40,7 +40,7 @@ class ModelOptions:
     served_model: Annotated[
         str | None,
         typer.Option(
-            "--model", "--served-model", metavar="NAME", help="The model's name on the server that MODEL is.",
+            "--model", "--served-model", metavar="NAME", help="The model's name if MODEL is a server's URL.",
             rich_help_panel=MODEL,
         ),
     ] = None  # fmt: skip

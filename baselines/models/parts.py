@@ -87,7 +87,7 @@ def _length(inputs: Sequence[str], rows: pl.DataFrame) -> pl.Expr:
 
 def _with_id(problem: Problem, row: dict[str, Any], *, n_kept: int) -> Problem:
     named = f" (id {row['id']})" if "id" in row else ""
-    kept = f"; {n_kept:,} predictions made before it" if n_kept else ""
+    kept = f"; {n_kept:,} predictions were made before it" if n_kept else ""
     return replace(problem, found=f"{problem.found}{named}{kept}")
 
 

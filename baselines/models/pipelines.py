@@ -42,21 +42,21 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
     """Load a pipeline from a skops file, in a process of its own, or from a trusted pickle; see ``load_model``."""
     request.settings.refuse_unread(request.spec, PICKLES)
     if not path.is_file():
-        raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
+        raise InvalidInput(Problem("there is no such file", str(path), cure="pass the path of a local file"))
     if path.suffix == ".skops":
         from shiftbench.baselines.models.isolated import IsolatedClassifier
 
         return pipeline_of(IsolatedClassifier(path), request, path.stem, file_state(path))
     if not request.settings.trust_pickle:
-        what = "a pickle can run any code on this machine when it is loaded"
-        cure = "save the model with skops.io.dump, or give --model-arg trust_pickle=yes if you know who made the file"
+        what = "loading a pickle can run arbitrary code on this machine"
+        cure = "save the model with skops.io.dump, or pass --model-arg trust_pickle=yes if you trust the file's author"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     import joblib
 
     try:
         estimator = joblib.load(path)
     except Exception as error:  # code in a pickle may raise anything
-        cure, found = "load it with the versions of the libraries that it was saved with", describe_error(error)
+        cure, found = "install the library versions that it was saved with", describe_error(error)
         raise InvalidInput(Problem("the pickle cannot be loaded", str(path), found, cure)) from error
     return pipeline_of(estimator, request, path.stem, file_state(path))
 
@@ -64,14 +64,14 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
 def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any = None) -> Pipeline:
     """Wrap a fitted classifier as a model; raise InvalidInput if it is not one, or its labels do not match."""
     if request.kind is not TaskKind.CLASSIFICATION:
-        cure = "give a function that calls it; on the command line as 'module:callable'"
+        cure = "pass a function that calls it; on the command line, as 'module:callable'"
         found = f"a task of kind '{request.kind.value}'"
-        raise InvalidInput(Problem("a pipeline predicts labels only", request.spec, found, cure))
+        raise InvalidInput(Problem("a pipeline can only predict labels", request.spec, found, cure))
     classes = classes_of(estimator)
     if classes is None:
         found = getattr(estimator, "type_name", type(estimator).__name__)
-        cure = "save a fitted pipeline that ends in a classifier of single labels"
-        raise InvalidInput(Problem("this is no fitted classifier", request.spec, found, cure))
+        cure = "save a fitted pipeline that ends in a single-label classifier"
+        raise InvalidInput(Problem("this is not a fitted classifier", request.spec, found, cure))
     match = match_labels(class_names(classes), request.labels, place=request.spec, label_map=request.label_map)
     return Pipeline(
         name=name, inputs=request.inputs, notes=(*match.notes, *getattr(estimator, "notes", ())),

@@ -44,7 +44,7 @@ _OF_KIND = {
 _KINDS = {"ForConditionalGeneration": [WRITERS], "ForQuestionAnswering": [READERS]}
 _GENERIC_MAX_LENGTH = 20
 """The default of transformers for models whose configuration does not set a maximum length."""
-_NAN_CUE = "check its weights; half precision that overflowed in training gives such models"
+_NAN_CUE = "check its weights: overflow of half precision in training is a common cause"
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Pretrained(LoadedModel):
         """Raise RowFailure at the first row whose output is not finite, with the predictions before it."""
         if bad.any():
             row = int(bad.argmax())
-            found = f"NaN or infinity for {int(bad.sum()):,} of {len(rows):,} rows asked about together"
+            found = f"NaN or infinity for {int(bad.sum()):,} of {len(rows):,} rows in a batch"
             raise refuse_row(self.name, "the model's output is not a number", row, found, _NAN_CUE, done[:row])
 
 
@@ -217,7 +217,7 @@ def load_pretrained(request: "LoadRequest") -> LoadedModel:
         missing = sorted(loading_info["missing_keys"])
         more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
         found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {PROGRAM_FOR[request.kind]}"
-        raise InvalidInput(Problem("the model has no trained weights for its answers", spec, found, cure))
+        raise InvalidInput(Problem("the model's head has no trained weights", spec, found, cure))
     device = Device.best(Precision.FP32)
     common: dict[str, Any] = {
         "name": Path(spec).resolve().name if is_folder else spec.rpartition("/")[2],
@@ -254,8 +254,8 @@ def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> Pr
     usual = own if own not in (None, _GENERIC_MAX_LENGTH) else MAX_TARGET[request.kind]
     form = request.settings.form or input_form(request.inputs)
     if not any(f"{{{name}}}" in form for name in request.inputs):
-        cure = f"name columns in braces: {', '.join(request.inputs)}"
-        raise InvalidInput(Problem("the form names no input column", "--model-arg form", f"'{form}'", cure))
+        cure = f"write input columns in braces: {', '.join(request.inputs)}"
+        raise InvalidInput(Problem("the template has no input column", "--model-arg form", f"'{form}'", cure))
     return PretrainedWriter(
         **common, kind=request.kind, form=form, max_target=request.settings.max_target or usual, labels=request.labels,
         label_map=request.label_map,
@@ -271,13 +271,16 @@ def _head(config: Any, request: "LoadRequest") -> str:
         found = f"{', '.join(architectures) or config.model_type} for a task of kind '{request.kind.value}'"
         wanted = " or ".join(_OF_KIND[request.kind])
         trainer = PROGRAM_FOR[request.kind]
-        cure = f"give a model whose architecture ends in {wanted}; 'shiftbench train {trainer}' trains one"
+        cure = f"use a model whose architecture ends in {wanted}; 'shiftbench train {trainer}' trains one"
         if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
-            cure = "serve it and give the server's URL with --model, or 'shiftbench train prompt-llm --local'"
+            cure = "serve it and pass the server's URL with --model, or use 'shiftbench train prompt-llm --local'"
         raise InvalidInput(Problem(what, request.spec, found, cure))
     head = heads[0]
     if head == "ForSequenceClassification" and len(request.inputs) > 2:
-        what, cure = "the model reads one text or a pair", "give such a task, or a 'module:callable' that joins texts"
+        what, cure = (
+            "the model reads only one text or a pair",
+            "use such a task, or a 'module:callable' that joins texts",
+        )
         raise InvalidInput(Problem(what, request.spec, ", ".join(request.inputs), cure))
     return head
 
@@ -286,13 +289,13 @@ def _match(config: Any, request: "LoadRequest") -> LabelMatch:
     problem_type = getattr(config, "problem_type", None)
     names = [str(config.id2label[place]) for place in sorted(config.id2label)]
     if len(names) < 2 or problem_type in ("regression", "multi_label_classification"):
-        what, cure = "the model does not choose one of several labels", "give a classifier of single labels"
+        what, cure = "the model is not a single-label classifier", "use a single-label classifier"
         raise InvalidInput(Problem(what, request.spec, str(problem_type or f"{len(names)} output"), cure))
     if request.kind is not TaskKind.TAGGING:
         return match_labels(names, request.labels, place=request.spec, label_map=request.label_map, key="id2label")
     match = match_tags(names, request.labels, place=request.spec, label_map=request.label_map, key="id2label")
     if -1 in match.codes or "O" in match.absent or "O" not in match.labels:
-        what, cure = "a tagger must have the tag 'O'", "map tags that the task does not have to 'O'"
+        what, cure = "a tagger must have the tag 'O'", "map tags that are not in the task to 'O'"
         raise InvalidInput(Problem(what, request.spec, ", ".join(names), cure))
     return match
 

@@ -78,11 +78,11 @@ class ServedModel(LoadedModel):
         given = [" ".join(answer.split())[:_SHOWN_LETTERS] for answer in answers]
         distinct = list(dict.fromkeys(given))[:_SHOWN]
         found = f"{', '.join(map(repr, distinct))} of {plural(len(given), 'answer')}"
-        what, cure = "no answer of this model could be read", "ask in other words: --model-arg instruction=TEXT"
+        what, cure = "no answer of this model could be parsed", "change the instruction: --model-arg instruction=TEXT"
         if self.prompt.kind is TaskKind.CLASSIFICATION:
-            what = "no answer of this model names a label of the task"
+            what = "no answer of this model contains a label of the task"
             found += f"; the task's labels are {', '.join(map(repr, self.prompt.labels[:_SHOWN]))}"
-            cure = f"{cure}; or map its words: {map_line(distinct, self.prompt.labels)}"
+            cure = f"{cure}; or map its answers: {map_line(distinct, self.prompt.labels)}"
         return Problem(what, self.name, found, cure)
 
 
@@ -96,8 +96,8 @@ def load_served(request: "LoadRequest") -> ServedModel:
 
     request.settings.refuse_unread(request.spec, SERVED)
     if not request.served_model:
-        cure = "name the one to use with --model"
-        raise InvalidInput(Problem("a server may have several models", request.spec, cure=cure))
+        cure = "choose one with --model"
+        raise InvalidInput(Problem("a server can have several models", request.spec, cure=cure))
     address = server_address(request.spec)
     key = server_key(request.settings.api_key_env or API_KEY_ENV, is_needed=address == OPENAI) or "none"
     server = ModelServer(
@@ -110,8 +110,8 @@ def load_served(request: "LoadRequest") -> ServedModel:
             match_labels([word], request.labels, place=request.spec, label_map={word: label})  # refuses unknown labels
             of_words[word] = label if label == UNPARSED else resolve_label(label, request.labels) or label
     elif request.label_map:
-        cure = "leave it out; tags are asked for by the task's own names"
-        raise InvalidInput(Problem("a server's tags are not mapped", "--label-map", request.kind.value, cure))
+        cure = "omit it; the prompt already uses the task's tags"
+        raise InvalidInput(Problem("a server's tags cannot be mapped", "--label-map", request.kind.value, cure))
     words = general_wording(request.kind, request.inputs, request.labels, request.settings.instruction)
     prompt = request.prompt or TaskPrompt(request.kind, request.labels, words, PromptProtocol.DR)
     return ServedModel(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 
 OPTION = "--model-arg"
-TRANSFORMERS, HUB, WRITERS = "models of transformers", "models on the Hub", "models that write texts"
-READERS, SERVED, PICKLES = "models that mark answers in a text", "models on a server", "pickles"
+TRANSFORMERS, HUB, WRITERS = "transformers models", "models on the Hub", "generative models"
+READERS, SERVED, PICKLES = "extractive QA models", "models on a server", "pickles"
 """Kinds of models, named in the settings that they support."""
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -33,23 +33,19 @@ class ModelSettings:
     """
 
     revision: str | None = _setting(None, HUB, "commit, branch or tag")
-    max_length: int | None = _setting(
-        None, TRANSFORMERS, "most word pieces read of a text; by default as many as the model can", low=8
-    )
+    max_length: int | None = _setting(None, TRANSFORMERS, "maximum tokens of an input; default: the model's", low=8)
     max_target: int | None = _setting(
-        None, WRITERS, "most tokens of a written text; by default the model's own, else 128, of an answer 20", low=2
+        None, WRITERS, "maximum tokens of a generated text; default: the model's, else 128 (QA: 20)", low=2
     )
     form: str | None = _setting(
-        None, WRITERS, "what is read, columns in braces, as 'summarize: {source_text}'; by default all inputs"
+        None, WRITERS, "input template, columns in braces, as 'summarize: {source_text}'; default: all inputs"
     )
-    may_abstain: bool = _setting(False, READERS, "let it say that there is no answer (SQuAD 2.0); others always answer")
-    instruction: str | None = _setting(None, SERVED, "an instruction of your own; '{labels}' stands for the labels")
-    api_key_env: str | None = _setting(
-        None, SERVED, "environment variable with the server's key; by default OPENAI_API_KEY, where it is set"
-    )
-    concurrency: int = _setting(8, SERVED, "requests under way at once", low=1, high=1024)
-    timeout: int = _setting(300, SERVED, "seconds to wait for one answer", low=1, high=86_400)
-    trust_pickle: bool = _setting(False, PICKLES, "load a pickle of this machine, which can run any code")
+    may_abstain: bool = _setting(False, READERS, "allow the model to return no answer (SQuAD 2.0)")
+    instruction: str | None = _setting(None, SERVED, "your own instruction; '{labels}' is replaced by the labels")
+    api_key_env: str | None = _setting(None, SERVED, "environment variable of the key; default: OPENAI_API_KEY, if set")
+    concurrency: int = _setting(8, SERVED, "concurrent requests", low=1, high=1024)
+    timeout: int = _setting(300, SERVED, "timeout of a request in seconds", low=1, high=86_400)
+    trust_pickle: bool = _setting(False, PICKLES, "load a local pickle file, which can run any code")
 
     def __post_init__(self) -> None:
         problems = [
@@ -65,7 +61,7 @@ class ModelSettings:
     def refuse_unread(self, spec: str, *kinds: str) -> None:
         """Raise InvalidInput listing each given setting that models of these kinds, such as ``HUB``, do not support."""
         problems = [
-            Problem(f"{name} is for {each.metadata['read_by']}", OPTION, f"'{spec}'", "leave it out")
+            Problem(f"{name} is only for {each.metadata['read_by']}", OPTION, f"'{spec}'", "omit it")
             for name, each in SETTINGS.items()
             if getattr(self, name) != each.default and each.metadata["read_by"] not in kinds
         ]
@@ -81,13 +77,13 @@ def setting_values(name: str) -> str:
     """Describe the valid values of a setting.
 
     >>> setting_values("concurrency"), setting_values("may_abstain"), setting_values("form")
-    ('a whole number from 1 to 1,024', 'yes or no', 'a text')
+    ('an integer from 1 to 1,024', 'yes or no', 'a text')
     """
     each = SETTINGS[name]
     low, high = each.metadata["low"], each.metadata["high"]
     if low is None:
         return "yes or no" if each.type is bool else "a text"
-    return f"a whole number from {low}" + (f" to {high:,}" if high else "")
+    return f"an integer from {low}" + (f" to {high:,}" if high else " up")
 
 
 def parse_model_args(pairs: Sequence[str]) -> ModelSettings:
@@ -105,12 +101,12 @@ def parse_model_args(pairs: Sequence[str]) -> ModelSettings:
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
-            problems.append(Problem("this is not a setting", OPTION, f"'{pair}'", "write it as NAME=VALUE"))
+            problems.append(Problem("this is not a valid setting", OPTION, f"'{pair}'", "write it as NAME=VALUE"))
         elif name not in SETTINGS:
             cure = f"the settings are {', '.join(SETTINGS)}"
             problems.append(Problem("models have no such setting", OPTION, f"'{name}'", cure))
         elif name in values:
-            problems.append(Problem("a setting is given twice", OPTION, f"'{name}'", "leave one of them out"))
+            problems.append(Problem("a setting is set twice", OPTION, f"'{name}'", "omit one of them"))
         else:
             values[name] = _parse_value(name, text)
             problems += [_wrong_value(name, text)] if values[name] is None else []
@@ -129,7 +125,7 @@ def _parse_value(name: str, text: str) -> str | int | bool | None:
 
 
 def _wrong_value(name: str, text: str) -> Problem:
-    return Problem(f"{name} is {setting_values(name)}", OPTION, f"'{text}'", f"write {OPTION} {name}=VALUE")
+    return Problem(f"{name} must be {setting_values(name)}", OPTION, f"'{text}'", f"write {OPTION} {name}=VALUE")
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,8 @@ def check_skops(content: bytes, place: str) -> bytes:
             return _Check(archive).rewrite(schema)
     except _UnlistedError as error:
         cure = (
-            "save a pipeline of the parts of scikit-learn that 'baselines/models/skops_list.toml' lists; a file of "
-            "your own can be saved as a pickle and loaded with --model-arg trust_pickle=yes"
+            "save a pipeline of the parts of scikit-learn that are listed in 'baselines/models/skops_list.toml'; if "
+            "you made the file yourself, you can save a pickle and load it with --model-arg trust_pickle=yes"
         )
         raise InvalidInput(Problem(error.what, place, ", ".join(error.found), cure)) from error
     except Exception as error:  # a damaged file may raise anything, for example zlib.error or lzma.LZMAError
@@ -124,12 +124,12 @@ def _short_text(text: str) -> str:
 def _check_sizes(archive: zipfile.ZipFile) -> None:
     members = archive.infolist()
     if len(members) > MAX_MEMBERS or len({member.filename for member in members}) < len(members):
-        raise ValueError(f"{len(members):,} members, more than {MAX_MEMBERS:,} or two of one name")
+        raise ValueError(f"{len(members):,} members (at most {MAX_MEMBERS:,}, with different names)")
     unpacked, packed = sum(each.file_size for each in members), sum(each.compress_size for each in members)
     if unpacked > MAX_BYTES or (unpacked > RATIO_FROM and unpacked > MAX_RATIO * packed):
-        raise ValueError(f"{unpacked:,} bytes unpacked from {packed:,}, more than a model has")
+        raise ValueError(f"{unpacked:,} bytes unpacked from {packed:,}, which is too large for a model")
     if archive.getinfo(SCHEMA).file_size > MAX_SCHEMA:
-        raise ValueError(f"schema.json has more than {MAX_SCHEMA:,} bytes")
+        raise ValueError(f"schema.json is larger than {MAX_SCHEMA:,} bytes")
 
 
 @dataclass
@@ -143,9 +143,7 @@ class _Check:
         """Check the schema, and return the rewritten file."""
         unlisted = sorted({_short_text(name) for name in _unlisted_names(schema, 0, is_left_out=False)})
         if unlisted:
-            raise _UnlistedError(
-                "the file names types or functions that are not on the list of those that need no trust", unlisted[:12]
-            )
+            raise _UnlistedError("the file has types or functions that are not on the trusted list", unlisted[:12])
         if type(schema["protocol"]) is not int or schema["protocol"] not in PROTOCOLS:
             raise ValueError(f"protocol {_short_text(repr(schema['protocol']))}, written by a later version of skops")
         root = self._node(schema) | {"protocol": schema["protocol"], "_skops_version": "0"}
@@ -181,9 +179,9 @@ class _Check:
     def _dict(self, node: Node) -> Node:
         types = node["key_types"]
         if types["__loader__"] != "ListNode" or any(key["__loader__"] != "TypeNode" for key in types["content"]):
-            raise ValueError("keys of a dict that are no numbers and no texts")
+            raise ValueError("dict keys that are neither numbers nor strings")
         if len(types["content"]) != len(node["content"]):
-            raise ValueError("a dict with more keys than types of keys, or fewer")
+            raise ValueError("a dict whose numbers of keys and key types differ")
         content = {key: self._node(value) for key, value in node["content"].items()}
         return _bare(node) | {"key_types": self._items(types), "content": content}
 
@@ -193,19 +191,19 @@ class _Check:
     def _slice(self, node: Node) -> Node:
         content = {key: node["content"][key] for key in ("start", "stop", "step")}
         if any(isinstance(value, list | dict) for value in content.values()):
-            raise ValueError("a slice between lists")
+            raise ValueError("a slice whose bounds are lists")
         return _bare(node) | {"content": content}
 
     def _dtype(self, node: Node) -> Node:
         content = node["content"]
         if content["__loader__"] != "NdArrayNode" or content["type"] != "numpy":
-            raise ValueError("a type of numbers that is no array's")
+            raise ValueError("a number type that is not an array dtype")
         return _bare(node) | {"content": self._array(content)}
 
     def _array(self, node: Node) -> Node:
         if node["type"] == "json":
             if _type_name(node) != "numpy.ndarray":
-                raise ValueError("a number that is a list")
+                raise ValueError("a list where a number is expected")
             shape = node["shape"]
             if shape["__loader__"] != "TupleNode" or any(
                 type(_json_value(each)) is not int for each in shape["content"]
@@ -218,7 +216,7 @@ class _Check:
         content = self._read(node["file"])
         array = _load_array(content, _KINDS)
         if _type_name(node) != "numpy.ndarray" and array.shape != ():
-            raise ValueError("a number that is an array")
+            raise ValueError("an array where a number is expected")
         return _bare(node) | {"type": "numpy", "file": self._keep(content, "npy")}
 
     def _sparse(self, node: Node) -> Node:
@@ -256,29 +254,27 @@ class _Check:
         if state["__loader__"] == "JsonNode" and _json_value(state) is None:
             return _bare(node) | {"content": _json_node(None)}
         if state["__loader__"] != "DictNode" or _type_name(state) != "builtins.dict":
-            raise ValueError(f"the state of {name} is no dict")
+            raise ValueError(f"the state of {name} is not a dict")
         if any(_type_name(key) != "builtins.str" for key in state["key_types"]["content"]):
-            raise ValueError(f"the state of {name} has keys that are no names")
+            raise ValueError(f"the state of {name} has keys that are not attribute names")
         content = {}
         for key, value in state["content"].items():
             allowed = parameters.get(key)
             if allowed is None:
                 if not (key.endswith("_") or key.startswith("_")) or key.startswith("__"):
-                    raise _UnlistedError(
-                        "a part of the model has an attribute that it does not have", [_short_type_name(name, key)]
-                    )
+                    raise _UnlistedError("a part of the model has an unknown attribute", [_short_type_name(name, key)])
                 allowed = ("<parts>", "<text>")
             content[key] = _json_node(None) if "<left out>" in allowed else self._node(value)
             if not _is_allowed(content[key], allowed):
                 said = ", ".join(allowed) or "nothing"
-                found = f"{_short_type_name(name, key)} = {_value_short_text(value)}, where it may be {said}"
-                raise _UnlistedError("a part of the model has a value that needs trust", [found])
+                found = f"{_short_type_name(name, key)} = {_value_short_text(value)}; allowed: {said}"
+                raise _UnlistedError("a part of the model has a value that is not trusted", [found])
         state_node = _bare(state) | {"key_types": _text_types(len(content)), "content": content}
         return _bare(node) | {"content": state_node}
 
     def _read(self, name: Any) -> bytes:
         if not isinstance(name, str) or name == SCHEMA:
-            raise ValueError("an array that no member of the file holds")
+            raise ValueError("an array that is missing from the file")
         return self.archive.read(name)
 
     def _keep(self, content: bytes, ending: str) -> str:
@@ -356,13 +352,13 @@ def _text_types(n_keys: int) -> Node:
 
 def _json_value(node: Node) -> Any:
     if node["__loader__"] != "JsonNode":
-        raise ValueError("an object where a number or a text stands")
+        raise ValueError("an object where a number or a string is expected")
     return json.loads(node["content"])
 
 
 def _plain_tuple(node: Node) -> Node:
     if node["__loader__"] != "TupleNode":
-        raise ValueError("arguments that are no tuple")
+        raise ValueError("arguments that are not a tuple")
     return node
 
 
@@ -411,16 +407,16 @@ def _load_array(content: bytes, kinds: str) -> NDArray[Any]:
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
-        raise ValueError(f"an array in format {version}")
+        raise ValueError(f"an array of unsupported format {version}")
     shape, _, dtype = readers[version](file)
     left = len(content) - file.tell()
     if dtype.hasobject or dtype.kind not in kinds or any(size < 0 for size in shape):
-        raise ValueError(f"an array of {dtype}")
+        raise ValueError(f"an array of unsupported type {dtype}")
     n_values = 1
     for size in shape:
         n_values *= size
     if n_values * dtype.itemsize != left or n_values > MAX_BYTES:
-        raise ValueError("an array whose header gives another size")
+        raise ValueError("an array whose size differs from its header")
     file.seek(0)
     array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
@@ -432,15 +428,15 @@ def _check_sparse(content: bytes) -> None:
         members = archive.infolist()
         names = [member.filename.removesuffix(".npy") for member in members]
         if len(set(names)) < len(names) or not set(names) <= _SPARSE_ARRAYS:
-            raise ValueError("a sparse matrix with other members than its arrays")
+            raise ValueError("a sparse matrix with unexpected members")
         unpacked = sum(member.file_size for member in members)
         if unpacked > MAX_BYTES or (unpacked > RATIO_FROM and unpacked > MAX_RATIO * len(content)):
-            raise ValueError(f"a sparse matrix of {unpacked:,} bytes from {len(content):,}")
+            raise ValueError(f"a sparse matrix of {unpacked:,} bytes unpacked from {len(content):,}")
         arrays = {name: _load_array(archive.read(member), _KINDS) for name, member in zip(names, members, strict=True)}
     form, shape = arrays["format"].item(), arrays["shape"]
     form = form.decode() if isinstance(form, bytes) else form
     if form not in ("csr", "csc", "dia") or shape.shape != (2,) or shape.dtype.kind != "i" or (shape < 0).any():
-        raise ValueError(f"a sparse matrix of format {_short_text(str(form))}")
+        raise ValueError(f"a sparse matrix of unsupported format {_short_text(str(form))}")
     if form == "dia":
         data, offsets = arrays["data"], arrays["offsets"]
         if data.ndim != 2 or offsets.shape != (len(data),) or offsets.dtype.kind != "i":
@@ -453,7 +449,7 @@ def _check_sparse(content: bytes) -> None:
     inside = len(indices) == 0 or (indices.min() >= 0 and indices.max() < minor)
     in_order = indptr[0] == 0 and indptr[-1] <= len(indices) and (np.diff(indptr) >= 0).all()
     if not inside or not in_order or arrays["data"].shape != indices.shape:
-        raise ValueError("a sparse matrix whose indices lie outside")
+        raise ValueError("a sparse matrix with indices out of bounds")
 
 
 def _check_tree(nodes: NDArray[Any], n_features: Any) -> None:
@@ -465,6 +461,6 @@ def _check_tree(nodes: NDArray[Any], n_features: Any) -> None:
     place = np.arange(len(nodes))
     for child in (left, right):
         if ((child <= place) | (child >= len(nodes)))[inner].any():
-            raise ValueError("a tree whose nodes lead nowhere, or in a circle")
+            raise ValueError("a tree with invalid or cyclic child nodes")
     if ((feature < 0) | (feature >= n_features))[inner].any():
-        raise ValueError("a tree that reads features which there are not")
+        raise ValueError("a tree with feature indices out of bounds")

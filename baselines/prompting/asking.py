@@ -11,7 +11,7 @@ from shiftbench.validation.report import InvalidInput, Problem, and_more, plural
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-_AGAIN = "answers are kept: the same command continues from there"
+_AGAIN = "answers are cached: run the same command again to continue"
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Asker:
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
-            cure = "give --price-in and --price-out, in US dollars per million tokens"
-            raise InvalidInput(Problem("the cost cannot be limited without prices", "--max-cost", cure=cure))
+            cure = "set --price-in and --price-out, in US dollars per million tokens"
+            raise InvalidInput(Problem("limiting the cost requires prices", "--max-cost", cure=cure))
         self._model, self._store, self._prices, self._budget = model, store, prices, budget
         self._spent, self._tried = 0.0, 0
         self.asked = 0
@@ -88,9 +88,7 @@ class Asker:
                 self._store.flush()
         if allowed < len(lacking):
             left = plural(len(lacking) - allowed, "request")
-            raise InvalidInput(
-                Problem("the allowed number of requests is used up", "--max-requests", f"{left} or more to go", _AGAIN)
-            )
+            raise InvalidInput(Problem("request limit reached", "--max-requests", f"at least {left} remaining", _AGAIN))
         return [self.answers[key] for key in keys]
 
     def _spend(self, answer: ModelAnswer) -> None:
@@ -100,10 +98,10 @@ class Asker:
         if self._budget.cost is None:
             return
         if cost is None:
-            what, cure = "the server does not count tokens", "leave --max-cost out, or use --max-requests"
+            what, cure = "the server does not report token counts", "omit --max-cost, or use --max-requests"
             raise InvalidInput(Problem(what, "--max-cost", cure=cure))
         if self._spent >= self._budget.cost:
-            raise InvalidInput(Problem("the allowed cost is reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
+            raise InvalidInput(Problem("cost limit reached", "--max-cost", f"${self._spent:,.4f}", _AGAIN))
 
     @property
     def tokens(self) -> tuple[int, int] | None:
@@ -124,20 +122,20 @@ class Asker:
         """Summarise the answered requests, their tokens and their cost."""
         missing = sum(answer.text is None for answer in self.answers.values())
         known = len(self.answers) - self.asked - missing
-        line = f"{plural(self.asked, 'request')} answered now, {known:,} answered before"
+        line = f"{plural(self.asked, 'request')} answered now, {known:,} from the cache"
         if missing:
             line += f", {missing:,} without an answer"
         if self.tokens is not None:
-            line += f"; {self.tokens[0]:,} tokens read, {self.tokens[1]:,} written"
+            line += f"; {self.tokens[0]:,} input tokens, {self.tokens[1]:,} output tokens"
         if self.cost is not None:
-            line += f"; ${self.cost:,.4f}, ${self._spent:,.4f} of it now"
+            line += f"; ${self.cost:,.4f}, ${self._spent:,.4f} in this run"
         return line
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
     """Raise InvalidInput if some of n requests remain unanswered: ``missing``: their rows; ``again``: how to repeat."""
     if missing:
-        what = f"{len(missing):,} of {plural(n, 'request')} stayed without an answer"
+        what = f"{len(missing):,} of {plural(n, 'request')} received no answer"
         found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"
-        cure = f"the other answers are kept; ask for these again with: {again}"
+        cure = f"the other answers are cached; retry these with: {again}"
         raise InvalidInput(Problem(what, server, found, cure))

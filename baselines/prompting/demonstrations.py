@@ -36,7 +36,7 @@ def random_demonstrations(shots: int, *, is_fixed: bool = False) -> ChooseDemons
 def require_rows(train: pl.DataFrame, shots: int) -> None:
     """Raise InvalidInput if there are more demonstrations than training rows."""
     if shots > len(train):
-        found, cure = f"{shots} shots, {len(train):,} train rows", "ask for fewer shots"
+        found, cure = f"{shots} shots, {len(train):,} train rows", "use fewer shots"
         domains = " and ".join(train["domain"].unique(maintain_order=True))
         raise InvalidInput(Problem(f"{domains} has too few train rows for the demonstrations", "--shots", found, cure))
 

@@ -215,7 +215,7 @@ class LocalModel:
         try:
             return kind.from_pretrained(where, trust_remote_code=False, **options)
         except Exception as error:  # the library does not validate a model's files, so it may raise anything
-            cure = "give the folder of a causal language model with its tokenizer, a GGUF file, or an id on the Hub"
+            cure = "pass the folder of a causal language model with its tokenizer, a GGUF file, or a Hub id"
             raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 
 
@@ -260,7 +260,7 @@ def find_gguf(name: str) -> Path | None:
         return None
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
-        raise InvalidInput(Problem("the folder holds several models", name, names, "give the path of one of them"))
+        raise InvalidInput(Problem("the folder contains several models", name, names, "pass the path of one of them"))
     if files:
         require("gguf", "gguf")
     return files[0] if files else None

@@ -24,7 +24,6 @@ NEAR_CONCURRENCY = 64
 """Concurrent requests to a server on this machine or in the local network."""
 _OURS = ("model", "messages", "stream", "n")
 """Parameters of a request that the program sets, so that ``--param`` must not."""
-_PRICE = "US dollars per million tokens"
 
 
 @dataclass(frozen=True)
@@ -34,64 +33,52 @@ class PromptingOptions:
     task: TaskName
     data: Data
     out: Out
-    model: str = option(
-        MISSING, "The model's name on the server; with --local a folder, a GGUF file or a Hub id.", metavar="NAME"
-    )
-    base_url: str | None = option(
-        None, "An OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI's.", metavar="URL"
-    )
+    model: str = option(MISSING, "Name on the server; with --local a folder, GGUF file or Hub id.", metavar="NAME")
+    base_url: str | None = option(None, "OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI.", metavar="URL")
     local: bool = option(False, "Run the model on this machine, through transformers.")
     precision: Precision = option(
         Precision.AUTO,
         "With --local: number format. Default: fp32 on a CPU, though some are "
-        "faster in bf16; on a GPU what the model's files say.",
+        "faster in bf16; on a GPU the model's own.",
     )
     shots: int | None = option(
         None,
-        "Demonstrations per prompt; 0: none. Default: DR 4; BOSS one per label, entities 7, questions 1.",
-        metavar="N",
-        min=0,
-        max=1000,
-    )
+        "Demonstrations per prompt; 0: none. Default: 4 (DR); one per label, 7 for entities, 1 for questions (BOSS).",
+        metavar="N", min=0, max=1000,
+    )  # fmt: skip
     instruction: str | None = option(
         None, "Your own instruction for the task; '{labels}' is replaced by its labels.", metavar="TEXT"
     )
     source: Sources = None
     target: Targets = None
     seed: Seeds = None
-    subset: str | None = option(None, "Test rows to ask about. Default: 'fewshot' where there is one.", metavar="NAME")
-    api_key_env: str = option(API_KEY_ENV, "Environment variable that holds the server's key.", metavar="VARIABLE")
-    api: Api = option(Api.CHAT, "How the server is asked: base models, which do not chat, need 'completions'.")
+    subset: str | None = option(None, "Subset of test rows. Default: 'fewshot' if the task has one.", metavar="NAME")
+    api_key_env: str = option(API_KEY_ENV, "Environment variable with the server's key.", metavar="VARIABLE")
+    api: Api = option(Api.CHAT, "API of the server; base models without a chat template need 'completions'.")
     score_labels: bool = option(
-        False, "Choose the label with the highest log-probability instead of reading an answer; gives confidences."
+        False, "Choose the label with the highest log-probability instead of parsing an answer; writes confidences."
     )
     calibrate: bool = option(
         False,
-        "With --score-labels: divide by the label's probability for contentless inputs such as 'N/A' (Zhao et "
+        "With --score-labels: divide by the label's probability for content-free inputs such as 'N/A' (Zhao et "
         "al. 2021).",
     )
     probabilities: Probabilities = False
     concurrency: int | None = option(
-        None,
-        "Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
-        metavar="N",
-        min=1,
-        max=1024,
+        None, "Concurrent requests. Default: 8; 64 on this machine or network.", metavar="N", min=1, max=1024
     )
-    timeout: float = option(TIMEOUT, "How long to wait for one answer of a server.", metavar="SECONDS", min=1)
+    timeout: float = option(TIMEOUT, "Timeout of a request to a server.", metavar="SECONDS", min=1)
     param: list[str] | None = option(
         None,
-        "Sent with each request, as 'reasoning_effort=low'; null leaves a default out, as 'temperature=null'. "
+        "Sent with each request, as 'reasoning_effort=low'; null removes a default, as 'temperature=null'. "
         "Repeat for more.",
         metavar="NAME=JSON",
     )
-    max_tokens: int | None = option(
-        None, "Tokens of an answer. Default: what the kind of task needs.", metavar="N", min=1
-    )
-    price_in: float | None = option(None, f"{_PRICE} that the model reads.", metavar="USD", min=0)
-    price_out: float | None = option(None, f"{_PRICE} that the model writes.", metavar="USD", min=0)
-    max_requests: int | None = option(None, "Stop after N requests; answers are kept.", metavar="N", min=0)
-    max_cost: float | None = option(None, "Stop when this much is spent; answers are kept.", metavar="USD", min=0)
+    max_tokens: int | None = option(None, "Maximum tokens of an answer. Default: by kind of task.", metavar="N", min=1)
+    price_in: float | None = option(None, "US dollars per million input tokens.", metavar="USD", min=0)
+    price_out: float | None = option(None, "US dollars per million output tokens.", metavar="USD", min=0)
+    max_requests: int | None = option(None, "Stop after N requests; answers are cached.", metavar="N", min=0)
+    max_cost: float | None = option(None, "Stop at this cost; answers are cached.", metavar="USD", min=0)
 
     @property
     def model_name(self) -> str:
@@ -122,35 +109,33 @@ class PromptingOptions:
         }
         given = [name for name, value in for_servers.items() if value]
         if self.local and given:
-            what, cure = "this is for a server", "leave it out, or leave --local out"
+            what, cure = "this option requires a server", "omit it, or omit --local"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
         if not self.local and self.precision is not Precision.AUTO:
-            what, cure = "a server has its own precision", "leave it out, or give --local"
+            what, cure = "the precision of a server cannot be set", "omit it, or add --local"
             raise InvalidInput(Problem(what, "--precision", cure=cure))
         of_scores = {"--probabilities": self.probabilities, "--calibrate": self.calibrate}
         given = [name for name, value in of_scores.items() if value]
         if given and not self.score_labels:
-            what, cure = "answers in words have no probabilities", "give --score-labels, too"
+            what, cure = "generated answers have no probabilities", "add --score-labels"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
         """Raise InvalidInput if labels are to be scored and the task has none."""
         if self.score_labels and kind is not TaskKind.CLASSIFICATION:
-            what, found = "this is for tasks of labels", f"a task of kind {kind.value!r}"
-            raise InvalidInput(Problem(what, "--score-labels", found, "leave it out"))
+            what, found = "this option requires a task with labels", f"a task of kind {kind.value!r}"
+            raise InvalidInput(Problem(what, "--score-labels", found, "omit it"))
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:
     """Read a server's key from the environment; None if it is not set and not needed."""
     key = os.environ.get(variable)
     if not key and (is_needed or variable != API_KEY_ENV):
-        cure = f"set {variable}, or give the --base-url of a server that needs no key"
+        cure = f"set {variable}, or pass the --base-url of a server that needs no key"
         raise InvalidInput(Problem("the server's key is not set", "--api-key-env", variable, cure))
     if key and not (key.isascii() and key.isprintable()):
-        cure = "set it again, without a line break or quotes from elsewhere"
-        raise InvalidInput(
-            Problem("the server's key has characters that no key can have", "--api-key-env", variable, cure)
-        )
+        cure = "set it again, without line breaks or quotes"
+        raise InvalidInput(Problem("the server's key contains invalid characters", "--api-key-env", variable, cure))
     return key
 
 
@@ -169,9 +154,7 @@ def server_address(address: str) -> str:
 
     Raises: InvalidInput if it is not an HTTP URL, or contains a password, which the card's command would show.
     """
-    problem = Problem(
-        "this is not the address of a server", "--base-url", address, "write it as http://localhost:8000/v1"
-    )
+    problem = Problem("this is not the URL of a server", "--base-url", address, "write it as http://localhost:8000/v1")
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -180,7 +163,7 @@ def server_address(address: str) -> str:
     if not sound:
         raise InvalidInput(problem)
     if parts.username or parts.password:
-        what, cure = "the address holds a password, which the card would show", "give the key with --api-key-env"
+        what, cure = "the URL contains a password, which the card would show", "pass the key with --api-key-env"
         raise InvalidInput(Problem(what, "--base-url", str(parts.hostname), cure))
     return address.rstrip("/")
 
@@ -191,7 +174,7 @@ def _parse_parameters(parameters: Sequence[str]) -> dict[str, Any]:
     for parameter in parameters:
         name, equals, value = parameter.partition("=")
         if not equals or not name or name in _OURS:
-            cure = "write it as NAME=JSON" if name not in _OURS else "leave it out"
+            cure = "write it as NAME=JSON" if name not in _OURS else "omit it"
             raise InvalidInput(Problem("this parameter cannot be set", "--param", parameter, cure))
         try:
             parsed[name] = parse_json(value)

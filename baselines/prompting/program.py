@@ -103,12 +103,12 @@ class PromptingProgram:
                 raise InvalidInput(Problem(what, "--target", f"'{target}'", cure))
         rows = rows.filter(pl.col("domain").is_in(options.target or domains))
         if choose is None and options.source:
-            what, cure = "without demonstrations there is no source", "leave --source out, or give --shots"
+            what, cure = "a source is used only with demonstrations", "omit --source, or set --shots"
             raise InvalidInput(Problem(what, "--source", ", ".join(options.source), cure))
         named = [NO_SOURCE] if choose is None else self._sources(domains)
         runs = [(source, seed) for source in named for seed in dict.fromkeys(options.seed or (0,))]
         of = f"{plural(len(rows), 'test row')} of subset '{self.subset}', {plural(len(runs), 'run')}"
-        log.info("asking about %s: %s", plural(len(rows) * len(runs), "row"), of)
+        log.info("prompting on %s: %s", plural(len(rows) * len(runs), "row"), of)
         parts = []
         n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * options.calibrate)
         with progress(total=n_prompts, desc="asking", unit="prompt") as bar:
@@ -171,8 +171,8 @@ def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[s
     censored = {place for each in scores if each is not None for place in each.censored}
     if censored:
         found = ", ".join(f"'{labels[place]}'" for place in sorted(censored))
-        cure = "give --api completions, or --local, which score each label itself; or leave --calibrate out"
-        what = f"labels that are not among the {TOP} likeliest tokens cannot be calibrated"
+        cure = "use --api completions or --local, which score every label, or omit --calibrate"
+        what = f"labels that are not among the {TOP} most probable tokens cannot be calibrated"
         raise InvalidInput(Problem(what, "--calibrate", found, cure))
     step = len(CONTENT_FREE)
     free = [scores[start : start + step] for start in range(n, len(scores), step)]
@@ -217,12 +217,12 @@ def with_confidences(asked: pl.DataFrame, *, probabilities: bool) -> pl.DataFram
     unlisted = float(scored["unlisted"].mean())  # type: ignore[arg-type]
     if unlisted:
         undecided = int((scored["shares"].list.max() <= scored["unlisted"]).sum())
-        line = f"{100 * unlisted:.1f}% of the labels' probability is not listed by the server"
+        line = f"{100 * unlisted:.1f}% of the labels' probability mass is not returned by the server"
         if undecided:
-            line += f"; in {plural(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
+            line += f"; in {plural(undecided, 'text')} of {len(scored):,} a missing label may be more probable"
         if unlisted >= MOST_UNLISTED:
-            line += "; no confidences are written, because calibration error would rest on what is not known"
-        log.warning("%s; --api completions, where the server can echo, scores each label itself", line)
+            line += "; confidences are not written, because the calibration error would be unreliable"
+        log.warning("%s; --api completions scores every label if the server supports echo", line)
     if unlisted >= MOST_UNLISTED:
         return plain
     lists = pl.col("shares") + pl.col("unlisted") / pl.col("shares").list.len()
@@ -237,18 +237,18 @@ def endings_line(endings: Sequence[str | None], usable: Sequence[bool]) -> str:
     """Summarise how responses ended, and how many of each kind could not be parsed.
 
     >>> endings_line(["complete", "complete", "truncated", "refused"], [True, False, False, False])
-    '3 of 4 predictions could not be read: 1 truncated (give --max-tokens more), 1 refused, 1 unparsed'
+    '3 of 4 predictions could not be parsed: 1 truncated (increase --max-tokens), 1 refused, 1 unparsed'
     """
     words = {
-        Ending.TRUNCATED: "truncated (give --max-tokens more)",
+        Ending.TRUNCATED: "truncated (increase --max-tokens)",
         Ending.REFUSED: "refused",
         Ending.TOO_LONG: "too long for the model",
         Ending.COMPLETE: "unparsed",
     }
     answered = [(ending, fine) for ending, fine in zip(endings, usable, strict=True) if ending is not None]
     lost = Counter(ending for ending, fine in answered if not fine)
-    line = f"{lost.total():,} of {len(answered):,} predictions could not be read"
+    line = f"{lost.total():,} of {len(answered):,} predictions could not be parsed"
     if lost:
         line += ": " + ", ".join(f"{lost[ending]:,} {words[ending]}" for ending in words if lost[ending])
     cut = sum(ending == Ending.TRUNCATED for ending, fine in answered if fine)
-    return line + (f"; {cut:,} more were truncated and read all the same" if cut else "")
+    return line + (f"; {cut:,} more were truncated but could be parsed" if cut else "")

@@ -118,7 +118,7 @@ def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[
         written = str(position.get("token"))
         listed = [(str(each["token"]), reached * math.exp(float(each["logprob"]))) for each in position["top_logprobs"]]
         if not listed:
-            raise ValueError("no alternatives of a token")
+            raise ValueError("no alternatives for a token")
         left += max(0.0, reached - sum(p for _, p in listed))
         for token, p in listed:
             begun = _begun_by(prefix, token, folded)
@@ -182,5 +182,5 @@ def calibrated_scores(scores: ArrayLike, content_free: ArrayLike) -> NDArray[np.
     if not (np.isfinite(asked).all() and np.isfinite(free).all()):
         raise ValueError("labels' log-probabilities must be finite; was a label never scored?")
     if free.ndim != asked.ndim + 1 or free.shape[-1] != asked.shape[-1] or free.shape[-2] == 0:
-        raise ValueError(f"scores (..., C) and content_free (..., F, C) must fit, got {asked.shape} and {free.shape}")
+        raise ValueError(f"scores (..., C) and content_free (..., F, C) do not fit: {asked.shape} and {free.shape}")
     return np.asarray(asked - logsumexp(free, axis=-2) + np.log(free.shape[-2]))

@@ -25,7 +25,7 @@ TIMEOUT = 300
 LONGEST_WAIT = 60
 """Maximum seconds between tries if the server does not state a time."""
 
-_KEPT = "answers are kept: run the same command again to continue"
+_KEPT = "answers are cached: run the same command again to continue"
 _UNANSWERABLE = {
     Ending.TOO_LONG: (
         "context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length",
@@ -36,9 +36,9 @@ _UNANSWERABLE = {
 _NO_CHAT = ("chat template", "chat_template", "not a chat model", "not support chat")
 _ONLY_CHAT = ("is a chat model", "only supports chat", "not support completion", "use v1/chat/completions")
 _BY_STATUS = {
-    401: "check the key that --api-key-env names",
-    403: "check the key that --api-key-env names, and what it may use",
-    404: "check --model and --base-url, which mostly ends in /v1; a model that does not chat needs --api completions",
+    401: "check the key in the variable of --api-key-env",
+    403: "check the key in the variable of --api-key-env, and its permissions",
+    404: "check --model and --base-url, which usually ends in /v1; a base model needs --api completions",
 }
 
 
@@ -98,9 +98,9 @@ class ModelServer:
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)
         except UnscoredError as error:
-            what = "the server does not return the log-probabilities that scoring labels needs"
+            what = "the server does not return the log-probabilities required by --score-labels"
             other = "--api chat, which scores the first token" if self.api is Api.COMPLETIONS else "--api completions"
-            cure = f"give {other}, or leave --score-labels out"
+            cure = f"use {other}, or omit --score-labels"
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -173,11 +173,11 @@ class ModelServer:
         """Raise InvalidInput if another try is useless: after a refusal, or after ``TRIES`` failures."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
-            what, found = "the server refuses the request", first_line(error)
-            cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
+            what, found = "the server rejects the request", first_line(error)
+            cure = _BY_STATUS.get(status, "change the parameter that it names, or remove it with --param NAME=null")
             cure = self._other_api(str(error)) or cure
         elif failures == TRIES:
-            what, found = "the server fails", f"{first_line(error)} ({TRIES} tries)"
+            what, found = "the server failed", f"{first_line(error)} ({TRIES} tries)"
             cure = "check that the server is running"
         else:
             return
@@ -187,9 +187,9 @@ class ModelServer:
         """Suggest the other endpoint if the server reports that its model does not chat, or only chats; else None."""
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
-            return "give --api completions: this model has no chat template, it only continues a text"
+            return "use --api completions: this model has no chat template"
         if self.api is Api.COMPLETIONS and any(words in folded for words in _ONLY_CHAT):
-            return "give --api chat: this model only answers in a conversation"
+            return "use --api chat: this model only supports chat"
         return None
 
     def _pause(self, sent: float, error: Exception) -> None:
@@ -200,8 +200,8 @@ class ModelServer:
         seconds = max(self._wait(self._pauses), _asked_to_wait(error) or 0)
         if self._pauses > MOST_PAUSES or seconds > LONGEST_PAUSE:
             found = f"asked to wait {seconds:,.0f} s, {self._pauses} times in a row; {first_line(error)}"
-            cure = f"ask less at once with --concurrency, or wait; {_KEPT}"
-            raise InvalidInput(Problem("the server does not take more requests", self.address, found, cure)) from error
+            cure = f"lower --concurrency, or wait; {_KEPT}"
+            raise InvalidInput(Problem("the server's rate limit is reached", self.address, found, cure)) from error
         self._pause_over = max(self._pause_over, now + seconds)
 
     def _wait(self, tries: int) -> float:
@@ -215,9 +215,9 @@ class ModelServer:
             return
         self._unanswered += 1
         if self._unanswered == MOST_UNANSWERED:
-            what = "the server's responses hold no answer"
+            what = "the server's responses do not contain an answer"
             found = f"{MOST_UNANSWERED} requests in a row, {TRIES} tries each"
-            cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
+            cure = f"check --base-url, which usually ends in /v1; {_KEPT}"
             raise InvalidInput(Problem(what, self.address, found, cure))
 
 

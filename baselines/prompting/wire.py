@@ -95,7 +95,7 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     try:
         body = parse_json(text)
     except ValueError as error:
-        raise NoAnswerError("no JSON") from error
+        raise NoAnswerError("a response that is not JSON") from error
     tokens = _read_tokens(body)
     try:
         choices = body["choices"]
@@ -110,7 +110,7 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     if refusal:
         content, ending = refusal, Ending.REFUSED
     if not isinstance(content, str):
-        raise NoAnswerError("a message that is no text", tokens or (0, 0))
+        raise NoAnswerError("a message that is not a string", tokens or (0, 0))
     if scores_labels and request.labels and ending is not Ending.REFUSED:
         if api is Api.CHAT:
             scores = _scores_of_listed(first, request.labels, ended=ending is Ending.COMPLETE)
@@ -176,7 +176,7 @@ def _label_log_p(log_probabilities: Any, label: str) -> float:
         values = log_p[start:end]
         if token_text.endswith(label) and all(isinstance(value, int | float) for value in values):
             return float(sum(values))
-    raise UnscoredError(f"log-probabilities of {len(tokens)} tokens, the label not among them")
+    raise UnscoredError(f"log-probabilities of {len(tokens)} tokens that do not include the label")
 
 
 def _scores_of_listed(choice: Mapping[str, Any], labels: Sequence[str], *, ended: bool) -> LabelScores:
@@ -186,4 +186,4 @@ def _scores_of_listed(choice: Mapping[str, Any], labels: Sequence[str], *, ended
             raise ValueError("no tokens")
         return read_listed_tokens(positions, labels, ended=ended)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise UnscoredError("no alternatives of the answer's tokens (top_logprobs)") from error
+        raise UnscoredError("no alternatives for the answer's tokens (top_logprobs)") from error

@@ -21,10 +21,10 @@ from shiftbench.validation.cards import read_card
 
 
 def main(
-    boards: Annotated[list[Path], typer.Argument(metavar="BOARD...", help="Folders of boards.")],
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the files that are packed.")] = False,
+    boards: Annotated[list[Path], typer.Argument(metavar="BOARD...", help="Folders of leaderboards.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the files after packing.")] = False,
 ) -> None:
-    """Pack boards, and compare every file with what comes back."""
+    """Pack boards, and compare every file with its unpacked copy."""
     n_files = n_different = 0
     for board in boards:
         written = pack_board(board)

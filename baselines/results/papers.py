@@ -132,7 +132,7 @@ def find_row(name: str) -> PaperRow:
     rows = {row.id: row for row in paper_file().rows}
     if name not in rows:
         cure = did_you_mean(name, list(rows))
-        raise InvalidInput(Problem("no paper has such a table or figure", "ROW", f"'{name}'", cure))
+        raise InvalidInput(Problem("none of the papers has this table or figure", "ROW", f"'{name}'", cure))
     return rows[name]
 
 
@@ -147,8 +147,8 @@ def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
     """
     path = next((folder / file for folder in _REPORTED if (folder / file).is_file()), None)
     if path is None:
-        cure = "clone the repository: a wheel leaves them out"
-        raise InvalidInput(Problem("the paper's figures are not here", str(_REPORTED[-1] / file), cure=cure))
+        cure = "clone the repository: wheels do not include them"
+        raise InvalidInput(Problem("the paper's scores are not available", str(_REPORTED[-1] / file), cure=cure))
     with path.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(lines))
 

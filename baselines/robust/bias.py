@@ -63,7 +63,7 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
 
     n_groups = rows["group"].n_unique()
     if n_groups < 2:
-        what = "the bias model needs two groups of rows: it is fitted on one and used on the other"
+        what = "the bias model requires two groups of rows: it is fitted on one and applied to the other"
         found, cure = f"{len(rows):,} train rows of one group", "choose more train rows"
         raise InvalidInput(Problem(what, "--method ensemble", found, cure))
     texts = rows.select(pl.concat_str(inputs, separator="\n")).to_series().to_numpy()
@@ -75,7 +75,7 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
         try:
             features = vectorizer.fit_transform(texts[fitted])
         except ValueError as error:  # scikit-learn raises no more specific error for an empty vocabulary
-            what, cure = "the train texts hold no word for the bias model", "leave out --method ensemble"
+            what, cure = "the train texts contain no words for the bias model", "omit --method ensemble"
             raise InvalidInput(Problem(what, "--method ensemble", f"{len(fitted):,} rows", cure)) from error
         forest = RandomForestClassifier(TREES, random_state=seed, n_jobs=-1).fit(features, labels[fitted])
         probabilities = forest.predict_proba(vectorizer.transform(texts[left_out]))

@@ -61,8 +61,8 @@ def fit_balanced_layer(
     """
     lacking = sorted(set(range(n_classes)) - set(labels.tolist()))
     if lacking:
-        what = "the source's validation rows lack a label, so that no layer can be fitted"
-        cure = "leave out --method dfr"
+        what = "not every label occurs in the source's validation rows, so the last layer cannot be fitted"
+        cure = "omit --method dfr"
         raise InvalidInput(Problem(what, "--method dfr", f"labels {lacking}", cure))
     groups = labels * (domains.max() + 1) + domains
     places = [np.flatnonzero(groups == group) for group in np.unique(groups)]

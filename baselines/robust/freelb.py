@@ -66,7 +66,7 @@ def freelb_step(
         try:
             of_step = loss(model, inputs | {"inputs_embeds": embed(ids) + change}) / steps
         except NotImplementedError as error:  # T5ForSequenceClassification finds the end of a text by its id
-            what, cure = "FreeLB changes input embeddings, which this model does not take", "leave out --method freelb"
+            what, cure = "FreeLB requires a model that accepts input embeddings", "omit --method freelb"
             raise InvalidInput(
                 Problem(what, "--method freelb", f"{type(model).__name__}: {error}"[:200], cure)
             ) from error

@@ -20,8 +20,8 @@ def last_layer(model: Any) -> nn.Linear:
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
     layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
     if hasattr(model, "peft_config") or not layers:
-        what = "this method needs a classifier with a linear last layer and no adapter"
-        cure = "leave out the method or --adapter"
+        what = "this method requires a classifier with a linear last layer and no adapter"
+        cure = "omit the method or --adapter"
         raise InvalidInput(Problem(what, "--method", type(model).__name__, cure))
     return layers[-1]
 

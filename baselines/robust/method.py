@@ -48,7 +48,7 @@ class MethodOptions:
         f"Train with this robustness method; repeat for several: {', '.join(METHODS)}, or your own FILE.py:CLASS.",
         metavar="NAME",
     )
-    synonyms: SynonymSource = option(SynonymSource.WORDNET, "Where EDA's synonyms come from.")
+    synonyms: SynonymSource = option(SynonymSource.WORDNET, "Source of EDA's synonyms.")
 
 
 @dataclass
@@ -192,7 +192,7 @@ def method_class(name: str) -> type[TrainingMethod]:
         return found
     if not is_own(name, METHODS_GROUP):
         what, cure = "there is no such method", did_you_mean(name, list(METHODS))
-        raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"{cure}; one of your own is FILE.py:CLASS"))
+        raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"{cure}; for your own method, use FILE.py:CLASS"))
     own_class: type[TrainingMethod] = load_own(name, METHODS_GROUP, "--method", TrainingMethod, HOOKS)
     return own_class
 
@@ -309,10 +309,8 @@ class Robustness:
             own = method.loss(training, model)
             if isinstance(own, nn.Module):
                 if hasattr(model, "peft_config"):
-                    what = "checkpoints of an adapter hold nothing else, so a stopped training would lose what"
-                    raise InvalidInput(
-                        Problem(f"{what} '{name}' learns", f"--method {name}, --adapter", cure="leave one of them out")
-                    )
+                    what = "adapter checkpoints contain only the adapter, so resumed training would lose the layers of"
+                    raise InvalidInput(Problem(f"{what} '{name}'", f"--method {name}, --adapter", cure="omit one"))
                 model.own_loss = own
             loss = own or loss
         if loss is None:
@@ -349,13 +347,13 @@ def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words:
         raise InvalidInput(Problem("two methods have the same name", "--method", found, cure))
     for name, method in classes.items():
         if of_words and not method.of_words:
-            what, cure = "this method is for classifiers", "leave it out, or train 'finetune-classifier'"
+            what, cure = "this method requires a classifier", "omit it, or use 'finetune-classifier'"
             raise InvalidInput(Problem(what, "--method", f"'{name}'", cure))
     losses = sorted(name for name, method in classes.items() if method.loss is not TrainingMethod.loss)
     softened = sorted(name for name, each in classes.items() if each.cross_entropy is not TrainingMethod.cross_entropy)
     if losses and (len(losses) > 1 or softened):
         found = " with ".join(f"'{each}'" for each in [*losses, *softened])
-        raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
+        raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "use only one of them"))
 
 
 def _typed_strengths(
@@ -368,8 +366,8 @@ def _typed_strengths(
         short, _, own = key.rpartition(".")
         each = strengths_of(classes[by_short[short]]).get(own) if short in by_short else None
         if each is None:
-            cure = did_you_mean(key, known) if known else "give --method, too"
-            raise UnknownChoice(Problem("no method of this training has such a strength", "--set", f"'{key}'", cure))
+            cure = did_you_mean(key, known) if known else "add --method"
+            raise UnknownChoice(Problem("no chosen method has this hyperparameter", "--set", f"'{key}'", cure))
         values[by_short[short]][each.name] = parse_strength(each, key, value)
     return values
 
@@ -380,10 +378,10 @@ def parse_strength(each: "Field[Any]", key: str, value: str) -> float:
     try:
         number: float = int(value) if counts else float(value)
     except ValueError:
-        cure = "give a whole number" if counts else "give a number"
-        raise InvalidInput(Problem("this strength is a number", f"--set {key}", f"'{value}'", cure)) from None
+        cure = "use an integer" if counts else "use a number"
+        raise InvalidInput(Problem("this value must be a number", f"--set {key}", f"'{value}'", cure)) from None
     least, most = each.metadata.get("least"), each.metadata.get("most")
     if (least is not None and not number >= least) or (most is not None and not number <= most):
-        cure = f"give at least {least:g}" + ("" if most is None else f" and at most {most:g}")
-        raise InvalidInput(Problem("this strength cannot be so", f"--set {key}", f"'{value}'", cure))
+        cure = f"use at least {least:g}" + ("" if most is None else f" and at most {most:g}")
+        raise InvalidInput(Problem("this hyperparameter is out of range", f"--set {key}", f"'{value}'", cure))
     return number

@@ -31,7 +31,7 @@ def wordnet() -> Synonyms:
         corpus.ensure_loaded()
     except (ImportError, LookupError) as error:
         cure = "python -m nltk.downloader wordnet, or --synonyms embeddings"
-        raise InvalidInput(Problem("WordNet is not on this machine", "--synonyms", cure=cure)) from error
+        raise InvalidInput(Problem("WordNet is not installed", "--synonyms", cure=cure)) from error
 
     @cache
     def synonyms(word: str) -> Sequence[str]:

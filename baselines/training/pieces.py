@@ -54,7 +54,7 @@ def windows(length: int, size: int) -> list[range]:
     ([range(0, 5)], [range(0, 6), range(3, 9), range(6, 12)])
     """
     if size < 1:
-        raise ValueError(f"a window must hold at least one piece, got a size of {size}")
+        raise ValueError(f"the window size must be at least 1, got {size}")
     if length <= size:
         return [range(length)]
     n_steps = math.ceil((length - size) / (size - size // 3))

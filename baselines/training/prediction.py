@@ -46,9 +46,9 @@ def predict_rows(
     # Longest first, so that running out of memory shows at once.
     order = sorted(first.values(), key=lambda index: (-len(rows[index]["input_ids"]), index))
     most = tokens or _TOKENS[device.name]
-    cure = "read less of a text (--model-arg max_length=N, --eval-max-length of trainings), or give another model"
+    cure = "truncate texts (--model-arg max_length=N, --eval-max-length for training), or use another model"
     with (
-        enough_memory("prediction", device, "one row at a time", cure),
+        enough_memory("prediction", device, "a batch of one row", cure),
         torch.inference_mode(),
         device.computing(),
         _precise_head(model, device),

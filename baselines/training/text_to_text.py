@@ -100,7 +100,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
     same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
     if same:
-        what, cure = "labels begin with the same token", "choose an encoder instead"
+        what, cure = "several labels begin with the same token", "use an encoder instead"
         raise InvalidInput(Problem(what, "--model", ", ".join(same), cure))
     return tokens
 
@@ -110,7 +110,7 @@ def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
     # By id: T5's tokenizer would insert a space piece before it.
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     if sentinel is None or sentinel == tokenizer.unk_token_id:
-        what, cure = f"the tokenizer has no token {SENTINEL}", "give a model of T5's kind, or an encoder"
+        what, cure = f"the tokenizer has no token {SENTINEL}", "use a T5 model, or an encoder"
         raise InvalidInput(Problem(what, "--model", cure=cure))
     return [start, int(sentinel)]
 

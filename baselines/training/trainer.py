@@ -25,14 +25,7 @@ from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
 from shiftbench.baselines.runs import Features
-from shiftbench.baselines.training.batches import (
-    IGNORED,
-    BatchParts,
-    EpochLoader,
-    FeatureRows,
-    LengthBatches,
-    Padding,
-)
+from shiftbench.baselines.training.batches import IGNORED, BatchParts, EpochLoader, FeatureRows, LengthBatches, Padding
 from shiftbench.baselines.training.models import Device, enough_memory, n_parameters, seeded
 from shiftbench.baselines.training.options import Hyperparameters
 from shiftbench.validation.json_text import parse_json
@@ -133,8 +126,8 @@ def train(
         keep: states to save, in epochs; 0 is before training.
     Raises: InvalidInput if the device's memory is too small.
     """
-    found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
-    cure = f"give --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or --max-length"
+    found = f"batches of {settings.batch_size} rows of up to {settings.max_length} tokens"
+    cure = f"use --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or a lower --max-length"
     with (
         _open_folder(scratch, keep) as folder,
         seeded(seed),
@@ -146,7 +139,7 @@ def train(
             trainer.add_callback(callback)
         checkpoint = _last_checkpoint(folder)
         if checkpoint:
-            log.info("continuing after step %s", checkpoint.name.split("-")[1])
+            log.info("resuming after step %s", checkpoint.name.split("-")[1])
         start = time.perf_counter()
         if settings.epochs > 0:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -156,15 +149,10 @@ def train(
     sizes = n_parameters(model)
     scores = [entry[_SCORE] for entry in trainer.state.log_history if _SCORE in entry]
     record: dict[str, Any] = {
-        "settings": asdict(settings),
-        "examples": len(rows),
-        "steps": trainer.state.global_step,
-        "validation": scores,
-        "family": model.config.model_type,
-        "parameters": sizes[0],
-        "tunable_parameters": sizes[1],
+        "settings": asdict(settings), "examples": len(rows), "steps": trainer.state.global_step, "validation": scores,
+        "family": model.config.model_type, "parameters": sizes[0], "tunable_parameters": sizes[1],
         "state_steps": {state_name(epochs): step for epochs, step in trainer.saver.steps.items()},
-    }
+    }  # fmt: skip
     if checkpoint is None:
         tokens = float(trainer.rows.lengths.sum()) * settings.epochs
         record |= {"seconds": round(seconds, 3), "tokens_per_second": round(tokens / seconds, 1)}
@@ -351,7 +339,7 @@ def _open_folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
         yield scratch
         return
     if keep:
-        raise ValueError("states are kept in a scratch folder")
+        raise ValueError("saving states requires a scratch folder")
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         yield Path(temporary)
 

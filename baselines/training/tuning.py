@@ -35,9 +35,7 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
     if options.train_size is not None:
         return rows[np.sort(order[:n_asked])]
     if "label" not in rows.columns:
-        raise InvalidInput(
-            Problem("shots are rows per label, and these rows have no labels", "--shots", cure="give --train-size")
-        )
+        raise InvalidInput(Problem("shots are per label, but these rows have none", "--shots", cure="use --train-size"))
     labels = rows["label"].to_numpy()[order]
     kept = np.concatenate([order[labels == label][:n_asked] for label in np.unique(labels)])
     return rows[np.sort(kept)]
@@ -57,10 +55,10 @@ def train_candidates(
     if len(candidates) == 1:
         return _with_states(train(candidates[0], run.scratch), predictor, run)
     if run.validation is None:
-        what, cure = f"source '{run.source}' has no validation rows to choose by", "leave out --sweep"
+        what, cure = f"source '{run.source}' has no validation rows for model selection", "omit --sweep"
         raise InvalidInput(Problem(what, "--sweep", cure=cure))
     if run.scratch is None:
-        raise ValueError("a sweep needs a scratch folder")
+        raise ValueError("a sweep requires a scratch folder")
     weights = [run.scratch / f"candidate-{number}.pt" for number in range(len(candidates))]
     trials: list[dict[str, Any]] = []
     for number, settings in enumerate(candidates):

@@ -134,7 +134,7 @@ def test_a_trained_model_is_saved_as_transformers_reads_it(
     assert len(both) == len(rows)
     assert (both["prediction"] == both["prediction_again"]).all()
     for other in ({"keep_state": [1]}, {"adapter": Adapter.LORA}):
-        with pytest.raises(InvalidInput, match="whole"):
+        with pytest.raises(InvalidInput, match="complete"):
             run(tmp_path / "q.parquet", synthetic, encoder, **{**options, **other})
 
 
@@ -162,7 +162,7 @@ def test_a_sweep_is_told_with_all_its_scores(encoder: str, synthetic: DatasetFol
     [
         ({"model": "/no/such/model"}, "--model: the model cannot be loaded; found '/no/such/model'"),
         ({"recipe": "bos"}, "--recipe: there is no such choice; found 'bos'; did you mean 'boss'"),
-        ({"precision": Precision.BF16}, "--precision: bf16 needs a GPU that supports it"),
+        ({"precision": Precision.BF16}, "--precision: bf16 requires a GPU that supports it"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_one_line(

@@ -53,7 +53,10 @@ def test_answers_are_written_within_their_length_by_a_search_with_beams(kinds: D
 
 @pytest.mark.parametrize("task", ["tags", "copies"])
 def test_what_cannot_write_is_refused(task: str, kinds: DatasetFolder, tmp_path: Path) -> None:
-    words = {"tags": "this baseline is for generation and extractive_qa tasks", "copies": "the model is no encoder-dec"}
+    words = {
+        "tags": "this baseline is for generation and extractive_qa tasks",
+        "copies": "the model is not an encoder-dec",
+    }
     model = str(save_bert(tmp_path / "m", WORDS)) if task == "copies" else save_t5(tmp_path / "m", WORDS)
     with pytest.raises(InvalidInput, match=words[task]):
         finetune_seq2seq.main(task, kinds.path, tmp_path / "p.parquet", model=model)

@@ -166,7 +166,7 @@ def test_cards_tell_the_programs_apart(run: Do) -> None:
         ),
         (
             "a,x,one,train\na,y,two,train\na,y,three,test\n",
-            "--source: no word occurs in two of the train texts; found 2 rows; give the source more train rows",
+            "--source: every word occurs in only one train text; found 2 rows; use a source with more train rows",
         ),
     ],
     ids=["one-label", "no-words"],

@@ -175,10 +175,10 @@ def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytes
             "the model's source domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
         ),
         (["--task", "sa"], "a file has only one task"),
-        (["--label-map", "POS"], "this is not a valid label mapping"),
+        (["--label-map", "POS"], "invalid label mapping"),
         (
             ["--model-arg", "max_length=16"],
-            "max_length is for models of transformers; found 'own_words_model:classify'",
+            "max_length is only for transformers models; found 'own_words_model:classify'",
         ),
     ],
 )

@@ -128,7 +128,7 @@ def test_texts_that_are_cut_are_told(
 ) -> None:
     model = save_classifier(tmp_path / "judge", "positive", "negative")
     predict(model, synthetic, tmp_path / "p.parquet", task="sa", model_arg=["max_length=8"])
-    assert "longer" in capsys.readouterr().err
+    assert "were truncated" in capsys.readouterr().err
 
 
 def test_what_cannot_be_predicted(

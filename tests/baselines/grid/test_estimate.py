@@ -68,7 +68,7 @@ def test_this_machine_is_timed(synthetic: DatasetFolder, programs: Any, tmp_path
 
 def test_a_model_that_cannot_be_trained_is_told(synthetic: DatasetFolder, programs: Any, tmp_path: Path) -> None:
     broken = trial(synthetic, "finetune-classifier", f"--model={tmp_path}")
-    with pytest.raises(InvalidInput, match="timed"):
+    with pytest.raises(InvalidInput, match="during timing"):
         estimate([broken], [broken], synthetic.path, programs, threads=1)
 
 

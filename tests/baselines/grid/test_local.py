@@ -165,7 +165,7 @@ def test_processes_that_the_system_ends_are_told_apart(
         script.write_text(f"#!/bin/sh\n{deed}\n")
         script.chmod(0o700)
         errors += [ended.error for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1)]
-    assert all(error.startswith("memory") for error in errors[:4])
+    assert all(error.startswith("out of memory") for error in errors[:4])
     assert [errors[0], *errors[4:]] == wording
 
 

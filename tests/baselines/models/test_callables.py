@@ -76,12 +76,16 @@ model = Model()
     ("code", "row", "told"),
     [
         ("return ['yes', 'yess', 'no']", 1, "found 1 of 1: 'yess' \\(nearest: 'yes'\\)"),
-        ("return ['yes', 'no', None]", 2, "the callable gives no label; found None"),
+        ("return ['yes', 'no', None]", 2, "the callable did not return a label; found None"),
         ("return [{'yes': 1.0}, {'yes': float('nan'), 'no': 0}, {'no': 1.0}]", 1, "the model's output is not a number"),
         ("return [{'yes': 1.0}, {'yes': 3.0, 'no': -2.0}, {'no': 1.0}]", 1, "not a probability distribution; found"),
         ("return ['yes']", 0, "one output per input; found 1 outputs"),
-        ("return ['yes' if t != 'c' else 1 / 0 for t in texts]", 2, "raises; found ZeroDivisionError: .* for 'c'"),
-        ("raise ValueError('no such thing')", 0, "raises; found ValueError: no such thing, for 'a'"),
+        (
+            "return ['yes' if t != 'c' else 1 / 0 for t in texts]",
+            2,
+            "raised an exception; found ZeroDivisionError: .* for 'c'",
+        ),
+        ("raise ValueError('no such thing')", 0, "raised an exception; found ValueError: no such thing, for 'a'"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_row(code: str, row: int, told: str, load: Load) -> None:

@@ -31,8 +31,8 @@ def change(file: Path, **settings: Any) -> None:
         ("config.json", {"num_attention_heads": 0}, "the model cannot be loaded; found .*modulo by zero"),
         ("config.json", {"architectures": [5]}, "the model is for another kind of task; found 5 "),
         ("tokenizer_config.json", {"tokenizer_class": 5}, "the model cannot be loaded"),
-        ("tokenizer_config.json", {"model_max_length": -5}, "key 'model_max_length': .*found -5; give a number"),
-        ("tokenizer_config.json", {"model_max_length": "x"}, "key 'model_max_length': .*found 'x'; give a number"),
+        ("tokenizer_config.json", {"model_max_length": -5}, "key 'model_max_length': .*found -5; set a number"),
+        ("tokenizer_config.json", {"model_max_length": "x"}, "key 'model_max_length': .*found 'x'; set a number"),
     ],
 )
 def test_settings_of_wrong_types(tmp_path: Path, file: str, settings: dict[str, Any], said: str) -> None:

@@ -133,7 +133,7 @@ def test_answers_of_an_earlier_version_are_not_read(tmp_path: Path) -> None:
 
 def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
     model = Echo()
-    for left in ("3 requests", "1 request "):
+    for left in ("3 requests", "1 request"):
         with AnswerStore(tmp_path) as store:
             limited = asker(model, store, budget=Budget(requests=2))
             with pytest.raises(InvalidInput, match=f"--max-requests: .* {left}"):
@@ -142,7 +142,7 @@ def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
     with AnswerStore(tmp_path) as store:
         limited = asker(model, store, budget=Budget(requests=2))
         assert len(ask(limited, "a", "b", "c", "d", "e")) == 5
-        with pytest.raises(InvalidInput, match="1 request "):
+        with pytest.raises(InvalidInput, match="1 request"):
             ask(limited, "f", "g")
 
 

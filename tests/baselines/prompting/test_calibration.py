@@ -41,9 +41,9 @@ def test_a_prompt_without_bias_changes_nothing() -> None:
     [
         ([0.0, -math.inf], [[0.0, 0.0]], "must be finite"),
         ([0.0, 0.0], [[0.0, math.nan]], "must be finite"),
-        ([0.0, 0.0], [[0.0, 0.0, 0.0]], "must fit"),
-        ([0.0, 0.0], [0.0, 0.0], "must fit"),
-        ([0.0, 0.0], np.zeros((0, 2)), "must fit"),
+        ([0.0, 0.0], [[0.0, 0.0, 0.0]], "do not fit"),
+        ([0.0, 0.0], [0.0, 0.0], "do not fit"),
+        ([0.0, 0.0], np.zeros((0, 2)), "do not fit"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(scores: Any, free: Any, message: str) -> None:

@@ -145,7 +145,7 @@ def test_a_rerun_asks_nothing_and_writes_the_same(
     assert again.tokens == card.tokens
     unparsed = int((first["prediction"] == UNPARSED).sum())
     said = heard.text
-    for figure in ("0 requests ", "60 answered ", "600 tokens ", "120 written", f"{unparsed} of 60 predictions"):
+    for figure in ("0 requests ", "60 from ", "600 input ", "120 output ", f"{unparsed} of 60 predictions"):
         assert figure in said
     assert unparsed > 0
 
@@ -214,7 +214,7 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
 ) -> None:
     server.reply = lambda _: refusal(401, "wrong key") if len(server.asked) > 40 else "positive"
     out = tmp_path / "p.parquet"
-    with pytest.raises(InvalidInput, match=r"--api-key-env .*kept"):
+    with pytest.raises(InvalidInput, match=r"--api-key-env.*cached"):
         run(synthetic, server, out, "sa", source=["lamps"], target=["kettles", "tents"], concurrency=1)
     assert not out.exists()
     server.reply = lambda _: "positive"

@@ -138,7 +138,9 @@ def test_calibration_with_a_censored_label_is_refused(
 ) -> None:
     """A label that no list ever held would be divided by next to nothing, and win with .99."""
     server.reply = lambda _: reply({"entailment": 0.6, "contra": 0.3})
-    words = "labels that are not among the 20 likeliest tokens cannot be calibrated; found 'neutral'; give --api compl"
+    words = (
+        "labels that are not among the 20 most probable tokens cannot be calibrated; found 'neutral'; use --api compl"
+    )
     with pytest.raises(InvalidInput, match=words):
         run(synthetic, server, tmp_path / "p.parquet", calibrate=True, shots=3, demonstrations="fixed")
     assert not (tmp_path / "p.parquet").exists()

@@ -89,9 +89,9 @@ def test_a_limit_without_a_time_is_waited_for_longer_and_longer(server: ChatServ
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (refusal(429, "slow down"), "the server does not take more requests"),
+        (refusal(429, "slow down"), "the server's rate limit is reached"),
         (refusal(429, Retry_After="86400"), "asked to wait 86,400 s"),
-        (refusal(429, "pay first", code="insufficient_quota"), "the server refuses the request"),
+        (refusal(429, "pay first", code="insufficient_quota"), "the server rejects the request"),
     ],
     ids=["for-ever", "for-a-day", "no-money"],
 )
@@ -100,7 +100,7 @@ def test_a_limit_that_does_not_pass_ends_with_what_to_do(bad: Response, words: s
     server.reply = lambda _: "positive" if next(count) < 5 else bad
     with pytest.raises(InvalidInput, match=words) as refused:
         ask(client(server, concurrency=1, first_wait=0.001), 20)
-    assert "kept" in str(refused.value)
+    assert "cached" in str(refused.value)
     assert refused.value.answers.keys() == set(range(5))  # type: ignore[attr-defined]
     assert len(server.asked) <= 5 + MOST_PAUSES + 1
 

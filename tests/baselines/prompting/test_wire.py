@@ -77,7 +77,7 @@ def test_a_prompt_that_asks_by_itself_is_left_open() -> None:
 def test_the_wrong_way_to_ask_is_told_with_the_other(api: Api, said: str, cure: str, server: ChatServer) -> None:
     server.reply = lambda _: refusal(400, said)
     model = ModelServer("m", base_url=server.url, api_key="k", api=api)
-    with pytest.raises(InvalidInput, match=f"give {cure}"):
+    with pytest.raises(InvalidInput, match=f"use {cure}"):
         model.answer([ASKED], lambda place, answer: None)
     assert len(server.asked) == 1
 

@@ -61,7 +61,7 @@ def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.
             assert ("CUBLAS_WORKSPACE_CONFIG" in os.environ) is asked
     assert not torch.are_deterministic_algorithms_enabled()
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
-    words = "--deterministic: a step of the model has no deterministic algorithm"
+    words = "--deterministic: an operation of the model has no deterministic implementation"
     with pytest.raises(InvalidInput, match=words), determinism(asked=True):
         raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
     assert not torch.are_deterministic_algorithms_enabled()

@@ -37,7 +37,7 @@ def check(filled: Filled, place: Path) -> str:
         explained=(explained("shifted", Estimate(value=0.09, low=0.02, high=0.16)),),
     )
     task = score_file(filled.files["good"], filled.folder).tasks[0]
-    return check_html(CheckShown(found, "mine.csv", filled.folder, task, warnings=("labels look mixed up",)))
+    return check_html(CheckShown(found, "mine.csv", filled.folder, task, warnings=("labels look permuted",)))
 
 
 def score(filled: Filled, place: Path) -> str:

@@ -133,7 +133,7 @@ def test_the_page_shows_names_as_text_and_a_tiny_domain_in_the_table_alone(
 ) -> None:
     task = scored_elsewhere(synthetic, predictions).tasks[0]
     found = check(model=SCRIPT, explained=(explained("shifted", bounded(0.09)),))
-    page = check_html(CheckShown(found, "mine.csv", synthetic, task, warnings=(f"labels look mixed up {SCRIPT}",)))
+    page = check_html(CheckShown(found, "mine.csv", synthetic, task, warnings=(f"labels look permuted {SCRIPT}",)))
     assert SCRIPT not in page
     assert Visible(page).lines == wording
     assert page.count('class="sb-row-name"') == 3
