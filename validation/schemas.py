@@ -250,6 +250,8 @@ def _problems(
         row = int(rows[0]) + 1 if len(rows) else None
         if name in frame.schema and name is not None and row is not None:
             found = _format_value(frame, name, row - 1)
+        elif check == "column_in_dataframe":  # the failure is the name of the missing column
+            name, found = str(first["failure_case"]), f"columns {', '.join(frame.columns)}"
         else:
             found = str(first["failure_case"])[:200]
         problems.append(

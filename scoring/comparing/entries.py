@@ -143,10 +143,10 @@ def compare_command(sides: Sequence[ComparedEntry], task: str | None) -> str:
 
 
 def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most: int) -> None:
-    where = " and ".join(side.id for side in sides) or "compare"
     cure = f"choose 2 to {most} entries of one board"
     if not 2 <= len(sides) <= most:
-        raise InvalidInput(Problem("too few or too many entries to compare", where[:80], f"{len(sides)}", cure))
+        raise InvalidInput(Problem("too few or too many entries to compare", "compare", f"{len(sides)}", cure))
+    where = " and ".join(side.id for side in sides)
     if len({side.id for side in sides}) < len(sides):
         raise InvalidInput(Problem("an entry cannot be compared with itself", where, cure=cure))
     for word, values in (
