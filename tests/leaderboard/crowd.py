@@ -36,7 +36,9 @@ class Client:
     def __init__(self, root: Path, sender: Sender, jobs: Sequence[Job]) -> None:
         # A server that has imported everything forks the processes: they begin at once.
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([__name__, "scipy.special", "pandera.strategies.pandas_strategies"])
+        context.set_forkserver_preload(
+            [__name__, "scipy.special", "pandera.polars", "pandera.strategies.pandas_strategies"]
+        )
         self._heard, told = context.Pipe(duplex=False)
         self._process = context.Process(target=_work, args=(told, root, sender, jobs), daemon=True)
         self._process.start()
