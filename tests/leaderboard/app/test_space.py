@@ -134,7 +134,7 @@ def running_space(hub: LoopbackHub, home: Path) -> Iterator[str]:
             try:
                 httpx.get(f"{url}/healthz").raise_for_status()
                 break
-            except httpx.ConnectError:
+            except httpx.TransportError:  # it does not listen yet, or not yet answer
                 said = (home / "space.log").read_text()
                 assert process.poll() is None, said
                 assert time.monotonic() < deadline, said
