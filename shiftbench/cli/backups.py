@@ -25,7 +25,8 @@ def backup(file: BackupFile, store: StoreOption) -> None:
     done = back_up(open_store(store, must_exist=True), file)
     at = f" of commit {done.revision[:12]}" if done.revision else ""
     typer.echo(
-        f"{file}: {done.files:,} files{at}, {done.size:,} bytes; {done.new_files:,} of {done.read:,} bytes were new; "
+        f"{file}: {done.files:,} files{at}, {done.size:,} bytes; "
+        f"{done.new_files:,} new files, {done.read:,} bytes read; "
         f"{done.written:,} bytes written{', the whole file again' if done.is_rewritten else ''}",
         err=True,
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAME = "data set"
 _NONE = "-"
-_LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
+_LESS = {BREADTH: "less breadth", TRAIN_ROWS: "no more train rows"}
 
 
 def choice_lines(choice: DatasetChoice) -> Iterator[RenderableType]:
