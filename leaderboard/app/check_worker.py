@@ -26,6 +26,7 @@ from shiftbench.validation.prediction_files import PredictionInput, read_predict
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import checked_parts
 from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.schemas import check_rows, prediction_schema
 
 MIB = 2**20
 WORN_MIB = 100
@@ -106,11 +107,12 @@ def _size_at_start() -> int:
 
 
 def _warm_up() -> None:
-    """Read a small file, so that one-time costs of the readers do not count towards an upload's limits."""
+    """Read and check a small file, so that one-time costs and imports do not count towards an upload's limits."""
     with TemporaryDirectory() as place:
         path = Path(place) / "p.parquet"
         pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": ["c"]}).write_parquet(path)
-        read_predictions(path)
+        frame = read_predictions(path)
+    check_rows(frame, prediction_schema(of=frame.columns), path.name)
 
 
 def _reserved_mib() -> int:
