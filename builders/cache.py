@@ -67,7 +67,7 @@ def recall_folder(version: DataVersion) -> Path | None:
     """Find the folder of a dataset version recorded by ``remember_folder``.
 
     Args:
-        version: hashes of content and settings. Without a folder of both, the latest one with this content is used.
+        version: hashes of content and settings; if no folder matches both, the latest one with this content is used.
     Returns: the folder; None if unknown or removed.
     """
     notes = (note for note in _folder_notes(version) if note.is_file())
@@ -134,7 +134,7 @@ def _files_note(folder: Path) -> Path:
 def _write_note(note: Path, text: str) -> None:
     """Write a cache entry; ignore failures, as the result can be recomputed.
 
-    Code that must write into the cache reports the failure.
+    Code that cannot work without the cache checks it first (see ``check_cache``).
     """
     try:
         note.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from shiftbench.builders.specs.transforms import group_by_text, keep_filled, lab
 from shiftbench.validation.vocabulary import TaskKind
 
 _Part = Callable[[str, str], DomainSpec]
-"""Name and split of a domain -> the domain restricted to that split."""
+"""(domain name, split) -> the domain restricted to that split."""
 
 TITLE = "Source-target pairings of the Depth F1 paper"
 _TEXT = (keep_filled("text"), group_by_text("text"))

@@ -33,7 +33,7 @@ _BY_STATUS: dict[int | None, tuple[str, str]] = {
     404: ("there is no such repository, or the token has no access to it", "check the name and the token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
-"""Meaning of a refused request for the publisher, and suggested fix, by HTTP status."""
+"""Error message for the publisher, and suggested fix, by HTTP status of the rejected request."""
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
 
     Args:
         attempt: called with the number of the try, from 1.
-        overtaken_tries: maximum number of tries if other publishers commit first (each time, one of them finishes).
+        overtaken_tries: maximum number of tries if other publishers commit first.
     """
     tries = failures = overtaken = 0
     while True:

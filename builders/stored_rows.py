@@ -29,11 +29,11 @@ class Rows(Protocol):
         ...
 
     def __getitem__(self, name: str, /) -> pl.Series:
-        """Return one column whole."""
+        """Return one entire column."""
         ...
 
     def select(self, *columns: str) -> pl.DataFrame:
-        """Return some columns whole."""
+        """Return all rows of some columns."""
         ...
 
     def iter_slices(self, n_rows: int = ..., /) -> Iterator[pl.DataFrame]:
@@ -71,11 +71,11 @@ class StoredRows:
         return sum(self.sizes)
 
     def __getitem__(self, name: str, /) -> pl.Series:
-        """Return one column whole."""
+        """Return one entire column."""
         return self.select(name)[name]
 
     def select(self, *columns: str) -> pl.DataFrame:
-        """Return some columns whole."""
+        """Return all rows of some columns."""
         schema = pl.DataFrame(schema={name: self.schema[name] for name in columns})
         # glob=False, because a folder's name may contain brackets or stars.
         parts = (pl.read_parquet(path, columns=list(columns), glob=False) for path in self.paths)
@@ -156,10 +156,10 @@ def _column_bytes(column: pl.Series) -> int:
 
 
 class RowWriter:
-    """Collects rows in order: in a new folder, in parts, or in one frame."""
+    """Collects rows in order, either on disk (in parts, in a new folder) or in memory (in one frame)."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Create the folder; None collects a frame."""
+        """Create the folder; None collects the rows in memory."""
         if folder is not None:
             folder.mkdir(parents=True)
         self._folder = folder

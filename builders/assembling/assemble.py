@@ -71,8 +71,8 @@ def assemble(
 
     Args:
         spec: the task.
-        rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
-            name) and ``group``.
+        rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags as
+            names, not codes) and ``group``.
         sources: the sources of the rows, by domain.
         seed: determines which groups become test and validation, and which rows are sampled.
         equal: cut all domains to the size of the smallest; otherwise (partial builds, user data) each keeps its rows,
@@ -144,7 +144,7 @@ def _complete_task(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFr
 def _take_as_upstream(
     task: AssembledTask, domain: DomainSpec, upstream: Mapping[str, Rows], seed: int, store: Path | None
 ) -> None:
-    """Keep upstream's splits; cut one into train and test only if there is no test split.
+    """Keep upstream's splits; if there is no test split, take it from the train split.
 
     Sampled or cut splits are small and held in memory; the others are streamed.
     """
@@ -223,7 +223,7 @@ def _count(
 
 
 def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
-    """Create the splits that upstream lacks by group, so that no group is in two splits."""
+    """Create the splits that upstream lacks; splitting is by group, so that no group is in two splits."""
     spec = task.spec
 
     def apply_counted(split: str, name: str, after: pl.DataFrame) -> None:
@@ -285,7 +285,7 @@ def finish_rows(
 
     Args:
         store: a folder for the finished rows; None returns a frame.
-        step: an expression that replaces columns beforehand, such as labels by codes.
+        step: an expression applied first, for example to replace labels by codes.
     Returns: the rows with ids, sorted by id.
     """
     steps = [] if step is None else [step]
@@ -391,7 +391,7 @@ def _checked_at_once(rows: Rows) -> Iterable[pl.DataFrame]:
 
 
 def upstream_votes(spec: TaskSpec, splits: Mapping[str, Rows]) -> pl.DataFrame | None:
-    """Collect the annotators' votes on a domain's test texts, if a step has read them.
+    """Collect the annotators' votes on a domain's test texts, if the rows have a column of votes.
 
     Args:
         splits: rows by upstream split, with label names and optionally ``VOTES``.

@@ -1,4 +1,4 @@
-"""Cut rows into splits by whole groups, then fill every split to its size with the task's label proportions.
+"""Cut rows into splits by whole groups, then sample each split to its size with the task's label proportions.
 
 Rows are assigned by keyed hashes of group and row, never by position: the same seed gives the same splits for any order
 of the upstream rows.
@@ -22,12 +22,12 @@ Supply = dict[int, int]
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a split that was cut.
+    """Size of a split after ``fill_to_sizes``.
 
     Attributes:
         paper: number of rows per domain in the paper.
-        rows: the common size of all domains; None if each keeps its own.
-        smallest: the domain that limits the common size; None if it is the paper's.
+        rows: the common size of all domains; None if domains keep different sizes.
+        smallest: the domain that limits the common size; None if the common size is the paper's.
     """
 
     paper: int
@@ -38,7 +38,7 @@ class Size:
 def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take whole groups until ``n_rows`` rows are reached, in the order of a keyed hash of the group.
 
-    A group that would overshoot is skipped for smaller ones; if that leaves fewer than ``at_least`` groups, the
+    A group that no longer fits is skipped, and smaller ones are tried; if fewer than ``at_least`` groups are taken, the
     smallest skipped ones are added.
 
     Returns: the rows taken and the remaining rows, both in their original order.
@@ -64,8 +64,8 @@ def take_share(
 
     If the balance fixes the proportions of strata, groups that contain the same strata are divided separately:
     otherwise the few documents with unanswerable questions might all end up in one split. If none of the groups taken
-    contains a stratum, one more group that does is taken. If that is impossible without leaving the pool without the
-    stratum, and this split is not the first, nothing is taken: a split without the stratum would end up empty.
+    contains a stratum, one more group that contains it is taken. If the pool has only one such group, a split other
+    than the first takes no rows at all: without the stratum it would end up empty anyway.
 
     Args:
         pool: rows with the column ``group``.
@@ -99,12 +99,12 @@ def take_share(
 def fill_to_sizes(
     spec: TaskSpec, domains: Mapping[str, Splits], cut: Mapping[str, Sequence[str]], seed: int, *, equal: bool
 ) -> tuple[dict[str, Splits], dict[str, Size]]:
-    """Sample splits to a size: the paper's, or that of the smallest domain.
+    """Sample each split down to a target size: the paper's, or that of the smallest domain.
 
     Args:
         spec: the task, with the paper's sizes and its balance.
         domains: the rows, by domain and split.
-        cut: the splits to fill, by domain; the others are unchanged.
+        cut: the splits to sample, by domain; other splits are unchanged.
         seed: determines which rows are sampled.
         equal: cut all domains to the size of the smallest; otherwise each keeps its rows, up to the paper's size.
     Returns: the filled splits by domain, and the sizes by split.

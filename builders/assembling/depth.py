@@ -16,17 +16,17 @@ from shiftbench.validation.vocabulary import SOURCE_JOINER
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Compute the depth table of every ordered pair of domains, including each domain with itself.
 
-    A source needs two train texts, a target one test text. The joined source of a pairing has its own table. Tables of
-    other joined sources are derived from those of their parts at scoring time, so each table also includes the target's
-    train texts, needed to find the deepest text of the pool (equation 2).
+    A source needs two train texts, a target one test text. The pooled source domains of a pairing have a common
+    table. Tables of other pooled sources are derived from those of their domains during scoring. For this, each table
+    also includes the target's train texts, needed to find the deepest text of the pool (equation 2).
 
     Args:
         task: a task with all its rows.
         encoder: the sentence encoder; each text is embedded once.
     Yields: source, target, and a table with schema ``shiftbench.validation.schemas.depth_schema``: first the source's
         train texts (each excluded from its own depth), then the target's test texts, then its train texts unless they
-        are the source's. Only test texts have weights; null elsewhere, and for all texts of a target that is no
-        shallower than the deepest source text.
+        are the source's. Only test texts have weights; the weights of a target are null if none of its test
+        texts is shallower than the deepest source text.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
     parts_of = {(domain, split) for domain, splits in task.domains.items() for split in splits if split != "validation"}

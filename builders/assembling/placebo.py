@@ -136,7 +136,7 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
 def _assign_groups(
     rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Assign groups to domains at random, stratified if each split has enough groups of each kind."""
+    """Assign groups to domains at random, stratified if every stratum has enough groups in each split."""
     groups = (rows["group"].rank("dense") - 1).to_numpy().astype(np.int64)
     splits = rows["split"].replace_strict({split: code for code, split in enumerate(SPLITS)}, return_dtype=pl.Int64)
     if balance is not None:

@@ -1,6 +1,6 @@
 """The BOSS benchmark: five tasks of one ID and three OOD data sets, and their sixteen candidates.
 
-Each data set is a literal in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
+Each data set is defined in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
 (processing) and D (candidates); if the authors' code differs from the paper and the reported sizes agree with the code,
 we follow the code.
 

@@ -51,12 +51,12 @@ def candidates(task: TaskSpec, title: str, *domains: DomainSpec, **more: Any) ->
 
 @cache
 def read_differences() -> Sequence[Difference]:
-    """Read all differences, in file order; data sets are named with their task, as in ``sa.amazon``."""
+    """Read all known differences from the authors' code, in file order; data sets are named ``<task>.<name>``."""
     return _LINES.validate_python(tomllib.loads(_FILE.read_text(encoding="utf-8")))["difference"]
 
 
 def find_differences(task: str) -> tuple[Difference, ...]:
-    """Return the differences of a task's data sets, named without the task.
+    """Return the known differences from the authors' code for a task; data sets are named without the task.
 
     Args:
         task: its name in the benchmark, such as ``sa_candidates``.

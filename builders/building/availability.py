@@ -18,7 +18,7 @@ from shiftbench.builders.specs.spec import RecordKind, TaskSpec, upstream
 from shiftbench.validation.report import format_size, plural
 
 Way = Literal["automatic", "terms", "by hand"]
-"""``data fetch`` downloads it; ``data fetch`` does once terms are accepted; a person must request it, sign or click."""
+"""How to get a file: by ``data fetch``; by ``data fetch`` after accepting terms; or by hand (form, login)."""
 
 WAYS = get_args(Way)
 _PRESENT = {"whole": "present, agrees", "there": "present, differs", "unverified": "present, no record"}
@@ -27,9 +27,9 @@ STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
 class Readers(NamedTuple):
-    """The source of a file, whether it contains only part of the release, and the ids of the tasks that read it.
+    """Source of a file, whether the file contains only part of the release, and ids of the tasks that read it.
 
-    ``main`` is the file it is read together with, or the file itself.
+    ``main``: for a companion file, the file it is read together with; otherwise the file itself.
     """
 
     source: SourceSpec
@@ -44,12 +44,12 @@ class Available(NamedTuple):
     Attributes:
         checked: the file compared with its records.
         source: the release it belongs to.
-        partial: whether it contains only part of a release whose complete files make it superfluous.
+        partial: whether it contains only part of a release; complete files make it superfluous.
         benchmarks: the benchmarks that read it.
         way: how it can be obtained.
         download: the automatic download; None if there is none.
-        brings: the command that downloads it, or its URL.
-        record: the origin of its record.
+        brings: the command that downloads the file, or its URL.
+        record: origin of the recorded row count and checksum.
     """
 
     checked: CheckedFile

@@ -31,8 +31,9 @@ CANDIDATES = "candidates"
 class Built(NamedTuple):
     """Result of a build: the manifest, failed tasks with their problems, and tasks without any file.
 
-    The keys of ``failed`` are tasks, and domains (``td.adv_civil``) that lack the rows of a malformed file. Only a
-    partial build skips tasks whose files are missing.
+    Keys of ``failed``: tasks that could not be built and, in partial builds, domains (``td.adv_civil``) built without
+    the rows of a malformed file. ``without_files``: tasks that a partial build skipped because none of
+    their files is present.
     """
 
     manifest: Manifest
@@ -99,8 +100,8 @@ def build(
         encoder: computes the depth tables; None omits them.
         placebo: add to each task a placebo with the same rows assigned to domains at random.
         record: a JSON file for the measurements of the files read, in the format of ``upstream.json``.
-        withhold_labels: write a folder without test labels and one with them; a task whose rows reveal labels that
-            another withholds counts as failed.
+        withhold_labels: write a folder without test labels and one with them; a task whose rows reveal labels
+            withheld in another task counts as failed.
         other_revisions: accept files whose checksum differs from the recorded one if the row counts agree, and mark in
             the manifest that they match no record.
     Returns: the manifest written, and the tasks that could not be built.

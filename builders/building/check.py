@@ -21,9 +21,9 @@ with; or it is missing, from a release that may be redistributed (``missing``) o
 class CheckedFile(NamedTuple):
     """An upstream file compared with its records.
 
-    ``recorded_rows``: rows of the file, or of all files counted together with it. ``verified``: what agrees,
-    ``checksum``, ``rows`` or ``total``; ``""`` if nothing does. ``found``: what differs. ``size``: bytes on disk; None
-    for a missing file.
+    ``recorded_rows``: recorded number of rows of the file, or of several files with one recorded total.
+    ``verified``: what agrees, ``checksum``, ``rows`` or ``total``; ``""`` if nothing does. ``found``: what differs.
+    ``size``: bytes on disk; None for a missing file.
     """
 
     path: str
@@ -71,7 +71,7 @@ def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path], records: Upstre
 
 
 def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
-    """Return the records of a missing file; the checksum is that of any form in which it may be stored."""
+    """Return the records of a missing file, with the recorded checksum of its plain, gzipped or zipped form."""
     rows, _ = _find_records(path, path, records)
     forms = (path, f"{path}.gz", str(Path(path).with_suffix(".zip")))
     sha256 = next(filter(None, (_find_records(path, form, records)[1] for form in forms)), None)
@@ -132,7 +132,7 @@ def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]
 
 
 def _find_records(path: str, form: str, records: Upstream) -> tuple[int | None, str | None]:
-    """Return the recorded rows of a file, or of its total, and the checksum of the form in which it is stored."""
+    """Return a file's recorded number of rows (or the total with others), and the checksum recorded for ``form``."""
     total = records.total_of(path)
     rows = total.rows if total else records.files.get(path, FileFacts()).rows
     return rows, records.files.get(form, FileFacts()).sha256

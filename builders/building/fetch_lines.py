@@ -25,7 +25,7 @@ from shiftbench.validation.report import InvalidInput, first_line, plural
 
 
 def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
-    """List the planned downloads by source, and the terms of those that have some.
+    """List the planned downloads by source, and the terms of sources that require acceptance.
 
     Args:
         plan: the missing files.
@@ -51,7 +51,7 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
 
 
 def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
-    """Remove the sources whose terms have not been accepted from a plan.
+    """Return a plan without the sources whose terms have not been accepted.
 
     Args:
         plan: planned downloads.
@@ -133,7 +133,7 @@ def hand_lines(
 
 
 def _list_failures(failed: InvalidInput) -> list[str]:
-    """List why downloads failed: once if the reason is always the same, as without a network, otherwise for each."""
+    """List why downloads failed: once if all have the same reason (such as no network), otherwise one by one."""
     reason, problems = cause(failed), failed.problems
     if reason is not None and len(problems) > 1 and all(first_line(reason) in each.found for each in problems):
         said = f"{plural(len(problems), 'download')} failed, each with: {first_line(reason)}"

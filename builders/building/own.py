@@ -51,7 +51,7 @@ def build_own(
 
     Args:
         task_name: name of the task in ids.
-        raw: a file, several files, or a folder; each of several files is a domain unless there is a domain column.
+        raw: a file, several files, or a folder; without a domain column, each of several files is one domain.
         out: the dataset folder to write.
         columns: the columns to use; by default those with the usual names.
         kind: the task kind; inferred from the file format or column names by default.
@@ -104,7 +104,7 @@ def build_rows(
         seed: determines which groups go to which split.
         encoder: computes the depth tables; None omits them.
         withhold_labels: write a folder without test labels and one with them.
-        rows_only: omit what scoring does not need, which takes longer than writing the rows (see ``write_folder``).
+        rows_only: skip files that scoring does not need (see ``write_folder``); these take longer than the rows.
     Returns: the manifest written; with withheld labels, that of the folder with labels.
     """
     key = label_key(out) if withhold_labels else None
@@ -115,7 +115,7 @@ def build_rows(
 def _assemble_rows(
     task_name: str, rows: OwnRows, tables: Sequence[OwnTable], min_texts: int, seed: int, key: str | None
 ) -> tuple[AssembledTask, SourceFacts]:
-    """Cut rows into splits; also return the manifest entry of their files."""
+    """Return a task with the rows divided into splits, and the manifest entry of the source files."""
     names, _ = name_domains(rows.frame["domain"], tables[0].name)
     frame = rows.frame.with_columns(pl.col("domain").replace_strict(names))
     parts = {str(domain): _splits(part, rows) for (domain,), part in frame.group_by("domain", maintain_order=True)}

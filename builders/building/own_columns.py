@@ -29,7 +29,7 @@ METRICS = {
 SPANS = ("week", "month", "quarter", "year")
 """Time spans by which dates can be grouped into domains."""
 ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS, "prediction")
-"""Column roles in ``--columns``; a span is a column of dates, a kind also sets the task kind."""
+"""Column roles in ``--columns``; a span names a column of dates, and a key of ``KINDS`` also sets the task kind."""
 
 _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.CLASSIFICATION: (("text",), ("premise", "hypothesis")),
@@ -133,8 +133,8 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
     """Parse the values of ``--columns``.
 
     Args:
-        values: ``ROLE=COLUMN``, comma-separated; a comma not followed by ``WORD=`` is part of the column's name. The
-            column of a kind may be empty: the usual name.
+        values: ``ROLE=COLUMN``, comma-separated; a comma not followed by ``WORD=`` is part of the column's name. For a
+            key of ``KINDS``, the column may be left empty; its usual name is then used.
     Returns: the columns; the task kind, None if no role sets it.
     Raises: UnknownChoice for an unknown role, a repeated role, and two roles that exclude each other.
 
@@ -203,9 +203,9 @@ class FoundColumns:
     Attributes:
         columns: the names set by the user.
         problems: missing and ambiguous columns.
-        inputs: our names of the input columns.
-        names: the table's column for each of ours: ``domain``, the inputs, the gold, ``answer_start``, ``split``,
-            ``group`` and ``own_id``, if present.
+        inputs: standard names of the input columns, such as ``premise``.
+        names: the table's column name by standard name: ``domain``, the inputs, the gold, ``answer_start``,
+            ``split``, ``group`` and ``own_id``, if present.
     """
 
     table: OwnTable
@@ -253,7 +253,7 @@ class FoundColumns:
             self.names[name] = own
 
     def _find_inputs(self, in_table: Sequence[str], taken: set[str]) -> None:
-        """Find the input columns; tokens may be given as a text of words separated by blanks."""
+        """Find the input columns; tokens may also be one text, separated by spaces."""
         usual = _INPUTS[self.kind]
         free = [name for name in in_table if name not in taken]
         if self.columns.text:

@@ -31,7 +31,7 @@ def spellings(words: Iterable[str], *, may_be_numbers: bool = True) -> dict[str,
         words: distinct labels or domains, the most frequent first.
         may_be_numbers: whether to compare numbers by value; False for domains, where versions 1.1 and 1.10 differ.
     Returns: a mapping of other spellings to the one to use: the shortest for numbers, otherwise the most frequent
-        without surrounding blanks.
+        without surrounding spaces.
 
     >>> spellings(["0", "Good", "1", "1.0", "good ", "2.50", "2.5", "3.0"])
     {'1.0': '1', '2.50': '2.5', 'good ': 'Good'}
@@ -88,7 +88,7 @@ def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[
     """Choose one spelling for each label or domain of all rows.
 
     Args:
-        values: the values of all rows, as written; nulls and blanks are ignored.
+        values: the values of all rows, as written; nulls and blank texts are ignored.
         what: ``label`` (numbers are compared by value) or ``domain``.
     Returns: a mapping of other spellings to the one to use; notes that report it, with rows.
     """

@@ -36,10 +36,11 @@ class OwnRows:
     Attributes:
         kind: the task kind.
         inputs: the input columns.
-        frame: columns ``domain`` (as written), the inputs (String; ``tokens`` List(String)), the kind's gold by name,
-            ``group``, and ``split`` and ``own_id`` if given; no nulls, rows in the order of the files.
+        frame: columns ``domain`` (as written), the inputs (String; ``tokens`` List(String)), the gold column
+            of the task kind (labels as names), ``group``, and ``split`` and ``own_id`` if given; no nulls, rows in the
+            order of the files.
         notes: anomalies in the rows that do not prevent a build.
-        changes: the notes about values that were changed in reading.
+        changes: those of the notes that report values changed while reading.
     """
 
     kind: TaskKind
@@ -219,7 +220,7 @@ class _Reading:
 
 
 def split_lists(frame: pl.DataFrame) -> pl.DataFrame:
-    """Split tokens and tags given as text at blanks."""
+    """Split tokens and tags at spaces if they are given as text."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(
         pl.col(name).str.strip_chars().str.split(" ").list.filter(pl.element() != "") for name in texts
@@ -244,7 +245,7 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
 
 
 def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
-    """Add to plain-text answers their offset in the context: the given one, or the first occurrence."""
+    """Add context offsets to answers given as plain text: the given offset, or the first occurrence."""
     wrong, unread = [], []
     answers: list[dict[str, list[str] | list[int]]] = []
     starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
@@ -362,9 +363,9 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         domains: domain values from the file, with repeats; empty ones are ignored.
         file: the file, for problems.
         column: the name of their column in the file.
-    Returns: a name for each distinct domain value; and one problem for all names that collide, and one for each name
-        that is reserved for models without a source domain or too long. If there are too many domains, only one
-        problem.
+    Returns: the valid name by domain value, and the problems: one for each domain whose name would be reserved (for
+        models without a source domain), empty or too long, and one for all domains whose names would be equal. If
+        there are too many domains: no names, and one problem.
     """
     names: dict[str, str] = {}
     by_name: dict[str, list[str]] = {}

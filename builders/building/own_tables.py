@@ -67,7 +67,7 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 
     Args:
         paths: files, or folders with one file per domain (``books.csv``) or one folder per domain (``books/test.csv``).
-    Returns: one table per file. Each of several files is a domain unless there is a domain column.
+    Returns: one table per file. Without a domain column, each of several files is one domain.
     Raises: InvalidInput if a file cannot be read: file, row, fix.
     """
     files = [file for path in paths for file in _files(path)]
@@ -224,8 +224,9 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 def _has_token_lines(path: Path) -> bool:
     """Return whether a .tsv file contains one token per line rather than a table.
 
-    Token lines have empty lines between sentences and the same number of cells in all others. A table may also have
-    empty lines, inside quoted cells, but the other lines of such a cell have other numbers of cells.
+    In token lines, sentences are separated by empty lines, and all other lines have the same number of cells. A table
+    may also have empty lines, inside a quoted multi-line cell, but the lines of such a cell then differ in their number
+    of tabs from the rest of the table.
     """
     has_empty_line, n_cells = False, set[int]()
     with UpstreamFile(path) as file:
@@ -329,7 +330,7 @@ def _column_text(column: pl.Series, name: str) -> pl.Series:
 
 
 def _number_text(values: Sequence[float | None]) -> list[str | None]:
-    """Format numbers; without ``.0`` if they are whole and some are missing, which turns integers into floats."""
+    """Format numbers; omit ``.0`` if all are whole and some are missing: missing values turn integers into floats."""
     there = [value for value in values if value is not None and not math.isnan(value)]
     has_gap = len(there) < len(values)
     whole = has_gap and all(value.is_integer() for value in there)

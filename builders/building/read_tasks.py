@@ -98,7 +98,7 @@ class Reading:
         return file_read
 
     def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
-        """Return the sample of a file's rows that a domain's split uses; None for all rows."""
+        """Return how a file's rows are sampled for a domain's split; None to use all rows."""
         key = f"{self.seed}/{spec.id}"
         if domain.draw is not None and split in domain.draw.splits:
             return Sample(
@@ -151,7 +151,7 @@ class Reading:
 
 
 def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
-    """List parts of the release that this copy of the file lacks, but that no input or gold depends on."""
+    """List what this copy of the file lacks compared with the release, without effect on inputs or gold."""
     votes = [taken.rows[VOTES] for taken in read.results.values() if VOTES in taken.rows.schema and len(taken.rows)]
     if votes and all(given.null_count() == len(given) for given in votes):
         yield "annotators' votes"
@@ -187,9 +187,9 @@ def read_tasks(
         specs: the tasks, in reading order.
         reading: folders of upstream files and seed; facts of files and rows are added to it.
         partial: accept missing or malformed files, and build from the others.
-        withhold: withhold test labels; a task that reveals those of an earlier one is then not read.
+        withhold: withhold test labels; a task that would reveal the withheld labels of an earlier task is not read.
         placebo: also build each task's placebo, the same rows assigned to domains at random.
-        only: the domain to read of each task; None reads all. Placebos are only built from all domains.
+        only: read only this domain of each task, and build no placebos; None reads all domains.
     Returns: the tasks that could be read, followed by their placebos, and the problems of the others by name.
     """
     read = ReadTasks()

@@ -46,13 +46,13 @@ def with_records(
     taken: Taken | None = None,
     rewritten: bool = False,
 ) -> SourceFile:
-    """Add to the facts of a file the result of comparing it with its records.
+    """Compare a file with its records, and return its facts with the result.
 
     Args:
         path: its path under RAW in the spec; that of the facts may end in ``.gz`` or ``.zip``.
         facts: facts of the file read.
         records: the records.
-        partial: whether it contains only part of a release, so there is no complete file to compare it with.
+        partial: whether the file contains only part of a release; its number of rows is then not compared.
         taken: fingerprints of its rows.
         rewritten: whether it was written from another file's rows, so its checksum is not comparable.
     """
@@ -334,8 +334,8 @@ def find_deviations(
     """List splits that deviate from their records, and splits that overlap too much.
 
     Args:
-        extents: the portion of its release that each file contains. For a part, only properties true of any part are
-            compared.
+        extents: the portion of its release that each file contains. If it is only a part, only
+            properties that hold for every part of a release are compared.
     """
     problems: list[Problem] = []
     for name, domain in measured.items():
@@ -351,7 +351,7 @@ def find_deviations(
 
 
 def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tuple[str, str] | None:
-    """Return the first kind of deviation and its description, or None. A part may have fewer rows per label."""
+    """Return the first deviation (kind and description), or None. If not ``whole``, rows may be missing."""
     if found.rows != recorded.rows if whole else found.rows > recorded.rows:
         return "rows", f"{found.rows:,} rows, recorded {recorded.rows:,}"
     labels = {

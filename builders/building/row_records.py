@@ -59,8 +59,8 @@ def check_rows(
 class FileRecords(NamedTuple):
     """The records of an upstream file: of its bytes, of its number of rows, of the rows themselves.
 
-    ``kind``: their origin. ``here``: what agrees in the local file, ignoring its checksum: all rows if these were
-    measured, ``""`` if nothing agrees, None if there is no file.
+    ``kind``: their origin. ``here``: property of the local file that agrees with the records, apart from the checksum:
+    ``rows`` (all rows), ``number of rows``, or ``""`` if none agrees; None if there is no file.
     """
 
     path: str

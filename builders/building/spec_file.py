@@ -180,7 +180,7 @@ _FORMS = {
 _NO_PLACE = ("this is not a path below RAW", "begin with the source's folder: 'tickets/tickets.csv'")
 _NO_ADDRESS = ("this is not a URL", "begin it with https://")
 _PATTERNS = dict.fromkeys(("place", "[key]"), _NO_PLACE) | dict.fromkeys(("url", "urls", "licence_url"), _NO_ADDRESS)
-"""The same for a text that does not match its pattern, by key."""
+"""Message and suggested fix for a text that does not match its key's pattern, by key."""
 
 
 def _last_word(loc: Iterable[str | int]) -> str:

@@ -42,7 +42,7 @@ STEPS: Mapping[str, Callable[..., Transform]] = {
         transforms.clean_tweets, transforms.line_breaks_back, transforms.group_by, bio_tags,
     )
 }  # fmt: skip
-"""Steps available in a spec, with the arguments of the functions."""
+"""Steps available in a spec, by name; the arguments are those of the functions."""
 _MAKE_LABELS = ("label_from", "label_by_threshold")
 _NAME_COLUMNS = ("column", "text")
 """Arguments of steps that name a column."""
@@ -60,7 +60,7 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
 """Our input columns by kind: the first by default, otherwise the entry with as many columns as ``text`` has."""
 _LEAST_LABELS = {TaskKind.CLASSIFICATION: 2, TaskKind.TAGGING: 1}
 _SIZE = 4_000_000
-"""More validation rows than any domain has."""
+"""Validation size larger than any domain, so that it limits nothing; train and test sizes are multiples of it."""
 
 
 class OwnBenchmark(NamedTuple):
@@ -321,7 +321,7 @@ class _Compiling:
 
 
 def _name_columns(ours: Mapping[str, str], kind: TaskKind, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add our columns to upstream's; tokens and tags given as text are split at blanks."""
+    """Add columns under our names to upstream's; tokens and tags given as text are split at spaces."""
     named = frame.with_columns(pl.col(own).alias(name) for name, own in ours.items())
     return split_lists(named) if kind is TaskKind.TAGGING else named
 

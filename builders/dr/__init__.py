@@ -1,4 +1,4 @@
-"""The Domain Robustness benchmark: seven tasks, thirty-nine domains, each a literal in the module of its task.
+"""The Domain Robustness benchmark: seven tasks, thirty-nine domains, each defined in the module of its task.
 
 Source: Domain Robustness paper, sec. 4, Table 2 (sizes), appendix D (processing) and C.7 (the imbalanced variant).
 

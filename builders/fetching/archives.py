@@ -21,10 +21,10 @@ _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplem
 
 
 def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> None:
-    """Write members of a zip or tar (also gz, bz2, xz) into a folder; discard the folder if this raises.
+    """Write members of a zip or tar (also gz, bz2, xz) into a folder; on errors, the caller must delete it.
 
     Args:
-        members: the member's name by path below ``folder``. A name that ends in a slash is a folder with all its
+        members: names of members, by target path below ``folder``. A name that ends in a slash is a folder with all its
             content; a star matches any part of a name, and the matching files are concatenated in the archive's order.
     Raises: RefusedError if the file is not an archive, is damaged, or lacks a member (the message lists its content).
     """

@@ -232,7 +232,7 @@ class _Run:
     gauge: Gauge
     api: "HfApi | None"
     left: dict[str, int]
-    """Bytes expected before the start, by download."""
+    """Expected bytes of each download that has not started yet."""
     users: Counter[str]
     """Number of pending requests per download; an archive may be used by two sources."""
     recording: threading.Lock = field(default_factory=threading.Lock)

@@ -30,7 +30,7 @@ TRIES = 5
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 1.0, 30.0, 300.0
 """Seconds before a retry: the first, the longest, and the longest if the server sets ``Retry-After``."""
 PART, NOTES = ".part", ".notes"
-"""Suffixes of partial files, and of the notes that identify their bytes at the server."""
+"""Suffixes of partial files, and of notes on which version of the remote file they belong to."""
 TIMEOUT = 30.0
 """Timeout in seconds to connect, or to receive a byte."""
 _WORTH = 1 << 20
@@ -103,10 +103,10 @@ def fetch_file(
     headers: Mapping[str, str] | None = None,
     gauge: Gauge | None = None,
 ) -> str:
-    """Download a file, or the rest of it, into its own folder; an existing ``out`` is complete and not requested again.
+    """Download a file, resuming a partial download; an existing ``out`` is complete and not requested again.
 
-    A partial file is stored in ``<out>.part``, with the server's identification of it in ``<out>.notes``. It is resumed
-    if the server still has the same file, or if a checksum will verify this.
+    A partial file is stored in ``<out>.part``, and the server's identifier of the file version in ``<out>.notes``.
+    It is resumed if the server still has the same file, or if a checksum will verify this.
 
     Args:
         client: see ``open_client``.

@@ -55,7 +55,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
         )
 
     def _generate_tables(self, files: Any, row_groups_list: Any) -> Iterator[Any]:
-        """Read tables; also when streaming, raise if a file's number of rows differs from the manifest."""
+        """Yield tables; raise, even when streaming, if a file's number of rows differs from the manifest."""
         counts = dict.fromkeys(range(len(files)), 0)
         for key, table in super()._generate_tables(files, row_groups_list):
             counts[key.original_shard_id] += len(table)

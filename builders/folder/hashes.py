@@ -125,9 +125,9 @@ def settings_hash(tasks: Mapping[str, TaskInfo], encoder: EncoderFacts | None) -
     """Hash the settings of a folder: everything that affects scores besides the content.
 
     These are, for each task, its kind and metric, the groups of test rows (``groups_sha256``), the ids of its subsets,
-    such as few-shot ones, ``min_texts``, the ID domain, the task it has candidates for, label folds and the pairing
-    (name and sizes); and the encoder of the depths. Labels and rows are in the content hash. Titles, notes, sources,
-    counts and a pairing's reported Q do not affect scores.
+    such as few-shot ones, ``min_texts``, the ID domain, the task for which it lists candidates, label folds and the
+    pairing (name and sizes); and the encoder of the depths. Labels and rows are in the content hash. Titles, notes,
+    sources, counts and a pairing's reported Q do not affect scores.
 
     Args:
         tasks: facts by task name; withheld domains and subsets are included, as in the content hash.

@@ -153,7 +153,7 @@ class TransformCount(_Facts):
 
 
 class SizeFacts(_Facts):
-    """The size of a split that was cut: the paper's, the common one, and the smallest domain."""
+    """Size of a split that was cut: in the paper, the common size here, and the domain that limits the common size."""
 
     paper: Count
     rows: Count | None = pydantic.Field(description="Common size; None if each domain keeps its rows")
@@ -173,7 +173,7 @@ class TaskInfo(_Facts):
     that users who build them can compare. ``notes`` list differences from the papers, ``differences`` those from the
     authors' code; other benchmarks and older folders have neither. If there is an ``id_domain``, models are trained on
     it, and all other domains are out of distribution. ``candidates_for`` and ``label_folds`` are as in
-    ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined source.
+    ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on all its source domains together.
     ``subset_hashes`` are hashes of the ids of every subset except ``all``, including subsets excluded from publication.
     """
 
@@ -207,7 +207,7 @@ class TaskInfo(_Facts):
 
     @property
     def joined_source(self) -> str | None:
-        """Return the joined source of a pairing, as in prediction files; None for other tasks."""
+        """Return a pairing's training domains joined by ``+``, as in prediction files; None for other tasks."""
         every = self.domains | self.withheld
         trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
         return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
@@ -216,7 +216,7 @@ class TaskInfo(_Facts):
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the pairs of source and target with a depth table (at least two train texts and one test text).
 
-        Sources are domains, and the joined source of a pairing.
+        Sources are single domains and, for a pairing, its ``joined_source``.
         """
         rows = {
             (domain, split): facts.rows
@@ -284,7 +284,7 @@ class SourceFacts(_Facts):
 
     @property
     def lacks(self) -> str:
-        """Return what the files read lack of the release, as a sentence; ``""`` if nothing."""
+        """Return a sentence on parts of the release that are missing from the files read; ``""`` if none is."""
         by_lack: dict[str, list[str]] = {}
         for file in self.files:
             if file.lacks:
@@ -411,7 +411,7 @@ class Manifest(_Facts):
     def has_public_labels(self) -> bool:
         """Return whether the test labels are public.
 
-        They are not if the build withheld labels, neither in its public nor in its gold folder.
+        They are not public if the build withheld labels; this applies to both its public and its gold folder.
         """
         return self.label_key is None and not self.withholds_labels
 

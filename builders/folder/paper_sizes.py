@@ -6,13 +6,13 @@ from typing import NamedTuple
 from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo, TransformCount, UpstreamRows
 
 CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
-"""Steps that the papers do not have: after our own cut, among partial files, and for common sizes of domains."""
+"""Steps absent from the papers: drop train rows with test inputs, drop copies across files, cut to a common size."""
 
 _NOT_STATED = "older builds do not state which files their rows come from"
 
 
 class SizePart(NamedTuple):
-    """A number of rows more than in the paper (negative: fewer), with the reason."""
+    """Part of a size difference: additional rows compared with the paper (negative: fewer), and the reason."""
 
     rows: int
     why: str
@@ -93,8 +93,8 @@ def _parts(
 ) -> list[SizePart]:
     """Attribute the difference between our number of rows and the paper's to parts with reasons.
 
-    What files, the authors' code and repeated rows do not explain is attributed to the named steps: the paper's size
-    then implies how many rows the same steps dropped there.
+    Differences not explained by files, the authors' code or repeated rows are attributed to the named steps: the reason
+    states how many rows these dropped here, and how many they must have dropped for the paper's size.
     """
     parts = [part for file in files for part in _file_parts(file)]
     parts += [
@@ -124,7 +124,7 @@ def _parts(
 
 
 def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
-    """Return the rows gained or lost by a file that is missing, too short, too long, or read in place of others."""
+    """Yield the size difference due to a file that is missing, has too few or too many rows, or replaces others."""
     if file.recorded_rows is None:
         return
     n_more = (file.rows or 0) - file.recorded_rows

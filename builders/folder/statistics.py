@@ -24,16 +24,17 @@ class _Facts(pydantic.BaseModel):
 
 
 class Repeats(_Facts):
-    """Rows of one split of one domain that have a duplicate; the containing field defines where.
+    """Number of rows with a duplicate, for one split of one domain; the containing field defines where.
 
     A row is counted once however many duplicates it has. It may count both as ``exact`` and as ``near``.
 
     Attributes:
         domain: the rows' domain.
         split: the rows' split.
-        rows: all rows of the split.
-        exact: rows with equal inputs in another row.
-        near: rows with different inputs of similarity at least ``SIMILAR`` in a row of another group.
+        rows: number of rows of the split.
+        exact: number of rows whose inputs equal those of another row.
+        near: number of rows with a near-duplicate: a row of another group with different inputs, of similarity at least
+            ``SIMILAR``.
     """
 
     domain: str
@@ -44,7 +45,7 @@ class Repeats(_Facts):
 
 
 class SplitRepeats(Repeats):
-    """Rows of a split that have a duplicate in the split ``other`` of the same domain."""
+    """Number of rows of a split that have a duplicate in the split ``other`` of the same domain."""
 
     other: str
 
@@ -158,7 +159,7 @@ class DomainStatistics(_Facts):
 
 
 Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
-"""Sample sizes at which the paper's code reproduces its values of Q; inferred from four of the eight."""
+"""Sample sizes at which the paper's code reproduces its values of Q; inferred from four of the paper's eight values."""
 
 
 class PairDepth(_Facts):
@@ -171,8 +172,8 @@ class PairDepth(_Facts):
             in [0, 1].
         q_reference: Q as the paper's authors compute it, from ranks in the pooled texts; in [0, 1], only comparable
             between pairs with equal ``n_source`` and ``n_target``. None in folders of builder version 0.1.0.
-        n_source: number of train texts of the source; None as above.
-        n_target: number of test texts of the target; None as above.
+        n_source: number of train texts of the source; None in folders of builder version 0.1.0.
+        n_target: number of test texts of the target; None in folders of builder version 0.1.0.
         mean_depth: mean depth of the target's test texts in the source, in [0, 2].
     """
 
@@ -207,12 +208,13 @@ class TaskStatistics(_Facts):
         kind: the task kind.
         domains: statistics by domain.
         divergence: Jensen-Shannon divergence in bits, in [0, 1], between the word distributions of two domains' train
-            inputs (DR appendix A.1), by domain and domain, symmetric with diagonal 0. Domains without words are absent.
+            inputs (DR appendix A.1), by first and second domain; symmetric, with diagonal 0. Domains without words are
+            absent.
         depths: one entry per pair with a depth table; empty without an encoder.
         target_lengths: one entry per split that several domains have; empty unless generation.
         duplicates: repeats and near-repeats.
-        no_answer_wanted: proportion of unanswerable questions required by the spec, in [0, 1]; None if it requires
-            none.
+        no_answer_wanted: proportion of unanswerable questions required by the spec, in [0, 1]; None if the spec
+            does not set one.
     """
 
     kind: TaskKind

@@ -55,9 +55,10 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     """Write the publishable part of a folder to another one.
 
     Rebuild-only domains are omitted with their rows, ids and depths; their facts stay in the manifest as ``withheld``,
-    and the content hash is unchanged. The subset ``all`` and the repeated test rows keep the ids of the remaining
-    domains. Any other subset that would lose ids is dropped: under the same name it would be a different subset. Files
-    are hard links to those of ``folder`` if the file system allows it, so do not modify either in place.
+    and the content hash is unchanged. In the subset ``all`` and in the list of repeated test rows, only ids of the
+    remaining domains are kept. Any other subset that would lose ids is dropped: under the same name it would be a
+    different subset. Files are hard links to those of ``folder`` if the file system allows it, so do not modify either
+    in place.
 
     Args:
         out: an empty or new folder.

@@ -142,7 +142,7 @@ def changed_files(local: Mapping[str, LocalFile], remote: Remote) -> dict[str, i
 
 
 def _blob_id(content: bytes) -> str:
-    """Return git's blob id of a content."""
+    """Return git's blob id of a file's content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
@@ -157,8 +157,9 @@ _UNREACHED = "the Hub cannot be reached; every file is listed"
 class PublishPlan:
     """A publishing plan: files to add with their sizes in bytes, files to delete, and the parent commit.
 
-    ``parent`` is None if the repository does not exist yet; ``new_branch``: the branch does not. ``tag`` is None if the
-    tag already points to this version. If the Hub could not be reached, ``compared`` is False and all files are added.
+    ``parent`` is None if the repository does not exist yet; ``new_branch``: whether the branch must be created.
+    ``tag`` is None if the tag already points to this version. If the Hub could not be reached, ``compared`` is False
+    and all files are added.
     """
 
     target: Target

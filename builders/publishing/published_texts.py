@@ -23,7 +23,7 @@ def published_texts(
         publication: the publisher's metadata; None keeps the folder's.
         repo_id: the repository, used in the card's loading example.
         endpoint: URL of the Hub.
-        place: the folder named in problems; by default that of ``folder``, which may be a copy without closed rows.
+        place: the path shown in error messages, if ``folder`` is a temporary copy; by default the path of ``folder``.
     Raises: InvalidInput if texts may be harmful and no contact is given, or a licence is stated for rows that already
         have one.
     """

@@ -60,7 +60,7 @@ class JsonLines:
             yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String) | self._list_types())
 
     def _absent_from(self, path: Path) -> set[str]:
-        """Find the optional keys without any value, reading from the start; usually the first rows have them all."""
+        """Find the optional keys that have no value in any row; reading stops once every key has had one."""
         absent = set(self.optional)
         with UpstreamFile(path) as file:
             for frame in self._frames(file):

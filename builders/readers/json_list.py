@@ -81,7 +81,7 @@ class _Text:
         self._file = file
         self._text = ""
         self._n_lines = 0
-        """Before the text."""
+        """Number of lines before the unparsed text."""
         self._expected = "["
         """Characters that may come next; ``""`` if an item must come next."""
         self._decode = json.JSONDecoder().raw_decode

@@ -16,7 +16,7 @@ _FILE = Path(__file__).parent / "sources.toml"
 
 _Address = Annotated[str, pydantic.StringConstraints(pattern=r"^https?://\S+$")]
 _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
-"""A non-empty line of text without surrounding blanks."""
+"""A non-empty line of text without surrounding white space."""
 _Url = Annotated[str, pydantic.StringConstraints(pattern=r"^(https?://|hub:)\S.*$")]
 
 _Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. -]*)+$")]

@@ -46,7 +46,7 @@ class FileSpec:
     """A file of a source, its path under RAW, and its reader.
 
     The file may also be stored as ``<path>.gz``, or as a zip of the same name that contains only it. Files marked
-    ``partial`` contain part of the same rows: only builds with ``--partial`` read them, in addition to other files.
+    ``partial`` contain only some rows of a release: only builds with ``--partial`` read them, along with other files.
     ``beside`` lists companion files or folders that its reader also reads from the same folder. ``slug`` is the source
     if it is not the first folder of the path; ``release`` is the source if it is not in ``sources.toml``.
     """
@@ -80,8 +80,8 @@ class Draw:
     """Sampling of each file while it is read: ``size`` rows per ``stratum``, by a keyed hash of ``identity``.
 
     Rows with equal ``identity`` (default: the task's inputs) are sampled once per stratum. After all files are read,
-    texts sampled with several labels and repeats are dropped. ``after``: steps on the sampled rows; ``splits``: the
-    upstream splits to sample.
+    repeated texts, and texts sampled with different labels, are dropped. ``after``: steps on the sampled rows;
+    ``splits``: the upstream splits to sample.
     """
 
     size: int
@@ -139,16 +139,16 @@ class TaskSpec:
 
     ``train``, ``validation`` and ``test`` are maximum sizes per domain; upstream's test split is never cut. ``sample``
     is set if upstream files do not fit in memory: that many rows per domain and stratum (if the balance has given
-    proportions) are sampled while reading, by a keyed hash of the inputs, without repeated texts. ``distinct``: columns
-    in which no two rows may agree before splits are cut. A ``variant_of`` another task is split by the same groups as
-    that task.
+    proportions) are sampled while reading, by a keyed hash of the inputs, without repeated texts. ``distinct``: of
+    the rows that agree in all of these columns, at most one is kept before splits are created. A ``variant_of`` another
+    task is split by the same groups as that task.
 
-    ``as_upstream`` keeps upstream's splits unchanged: repeated rows and groups in two splits stay, and no domain is cut
-    to another's size. ``id_domain`` is the domain that models are trained on, if all others are out of distribution;
-    ``candidates_for`` is the task, with the same inputs, for which this task's domains are candidate data sets.
-    ``label_folds``: a prediction of the first label counts as the second on domains that do not have the first.
-    Domains of user data with fewer test texts than ``min_texts`` are excluded from means. With ``equal_sizes`` all
-        domains are cut to the size of the smallest.
+    ``as_upstream`` keeps upstream's splits unchanged: repeated rows, and groups that occur in two splits, stay, and
+    domains are not cut to equal size. ``id_domain`` is the domain that models are trained on, if all others are out of
+    distribution; ``candidates_for`` is the task, with the same inputs, for which this task's domains are candidate data
+    sets. ``label_folds`` maps labels to labels: on domains without the first label, a prediction of the first counts as
+    the second. Domains of user data with fewer test texts than ``min_texts`` are excluded from means. With
+    ``equal_sizes`` all domains are cut to the size of the smallest.
 
     For a ``pairing``, source texts are sampled from all domains with a train split, and target texts from those with a
     test split: independent of labels, without repeated texts, and without groups of the target in the source.

@@ -253,8 +253,8 @@ def group_by(column: str, *, unknown: str | None = None, text: str | None = None
 
     Args:
         column: the column shared within a group.
-        unknown: the value for unknown; each such row is its own group.
-        text: the column that identifies the group of such a row.
+        unknown: the value that marks a missing value in ``column``, if any.
+        text: the column that determines the group of rows with this value.
     Returns: a step that adds ``group`` and keeps all rows.
     """
     key = pl.col(column) if unknown is None else pl.when(pl.col(column) == unknown).then(text).otherwise(column)
@@ -290,7 +290,7 @@ def drop_repeated_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def drop_conflicting_rows(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Drop the rows that agree in some columns but differ in their label, which is therefore ambiguous.
+    """Drop all rows with equal values in ``columns`` but different labels, because the label is ambiguous.
 
     Returns: the other rows, in order.
     """
@@ -298,7 +298,7 @@ def drop_conflicting_rows(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
 
 
 def drop_repeated_inputs(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns: the most informative one (e.g. with most answers).
+    """Among rows with equal values in ``columns``, keep the longest as text (e.g. the one with most answers).
 
     Returns: the kept rows, in order.
     """
@@ -311,7 +311,7 @@ def drop_repeated_inputs(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Data
 
 
 def drop_equal_inputs(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns, chosen pseudo-randomly by a keyed hash of the whole row.
+    """Among rows with equal values in ``columns``, keep one, chosen by a keyed hash of the whole row.
 
     Args:
         key: key of the hash.

@@ -210,7 +210,7 @@ def _heatmap(
 
 
 def _domain_axis(axis: "Axes", domains: Sequence[str]) -> None:
-    """Label the bars 0, 1, ... of a bar chart, the first on top."""
+    """Label the bars of a horizontal bar chart with the domains, the first on top."""
     axis.set_yticks(range(len(domains)), [_cut(name) for name in domains])
     axis.set_ylim(len(domains) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)

@@ -193,7 +193,7 @@ def _unseen_share(train: pl.DataFrame | None, test: pl.DataFrame | None) -> floa
 
 
 def _count_split_groups(splits: Mapping[str, Rows]) -> int:
-    """Count the groups that more than one split has."""
+    """Count the groups that occur in more than one split."""
     groups = pl.concat([pl.Series("group", [], dtype=pl.String), *(rows["group"].unique() for rows in splits.values())])
     return int((groups.value_counts()["count"] > 1).sum())
 

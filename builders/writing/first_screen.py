@@ -1,4 +1,4 @@
-"""The first screen of a dataset card: content warnings, notes, loading code, an example row, the configs."""
+"""The opening section of a dataset card: content warnings, notes, loading code, an example row, the configs."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
 
 HARMS_SHOWN = 3
-"""Maximum number of sources with harmful content listed on the first screen; the others are listed further down."""
+"""Maximum number of sources with harmful content listed in the opening section; the others are listed further down."""
 _LONGEST_TEXT, _LONGEST_LIST = 90, 12
 _HIDDEN = "(not shown here: see the content warning)"
 
@@ -78,11 +78,11 @@ def _sources_of(manifest: Manifest, example: Example) -> list[SourceFacts]:
 
 
 def first_screen(manifest: Manifest, seen: Seen | None, repo: str | None) -> Iterator[str]:
-    """Yield the paragraphs of the first screen.
+    """Yield the opening paragraphs of a dataset card (its first screen).
 
     Args:
         manifest: the folder's manifest.
-        seen: facts read from its files; None omits row and sizes.
+        seen: facts read from the folder's files; None omits the example row and the sizes.
         repo: the repository to load from; None for a local folder.
     """
     yield f"# {manifest.title}\n"

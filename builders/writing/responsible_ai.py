@@ -63,7 +63,7 @@ def _collection(manifest: Manifest, tasks: Mapping[str, TaskInfo]) -> str:
 
 
 def _steps(name: str, task: TaskInfo) -> Iterator[str]:
-    """Yield the rows dropped and changed over all domains, for each step of a task."""
+    """Yield a sentence per step of a task: rows dropped and changed, summed over domains."""
     totals: dict[str, tuple[int, int]] = {}
     for count in task.transforms:
         if count.domain in task.domains:
@@ -75,7 +75,7 @@ def _steps(name: str, task: TaskInfo) -> Iterator[str]:
 
 
 def _shares(name: str, statistics: TaskStatistics) -> Iterator[str]:
-    """Yield the smallest and largest proportion of each label in the train rows of a domain."""
+    """Yield a sentence per label: the range over domains of its proportion among train rows."""
     if statistics.kind is TaskKind.TAGGING:
         return
     trained = [facts.splits["train"].shares for facts in statistics.domains.values() if "train" in facts.splits]

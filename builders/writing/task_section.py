@@ -126,7 +126,7 @@ def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
 
 
 def _overlaps(task: TaskInfo) -> str:
-    """Format the overlaps of upstream splits, with those without overlap in one line; ``""`` without two splits."""
+    """Format a table of upstream splits' overlaps, and a line on data sets without any; ``""`` if none was measured."""
     every = overlap_cells(task)
     rows = [cells for cells in every if cells[4] != "0" or cells[-1] not in ("0", _NO_RECORD)]
     without = dict.fromkeys(cells[0] for cells in every if cells not in rows)

@@ -10,14 +10,14 @@ Possible leaks of test labels and their prevention, using a random key stored on
   computed from these, is identical. Checksums of upstream files also cover labels, so the public manifest has none.
 - the split: rows of a label are sampled until its quota is filled. Knowing the seed, one could infer where sampling of
   each label ended, and so a row's label. So all random choices of the build use ``secret_seed``.
-- ids: rows with equal inputs and group differ only in gold, and are numbered in its order.
-  ``shuffle_gold_among_duplicates`` therefore shuffles their gold. Repeats are dropped regardless of gold (see
+- ids: rows with equal inputs and group differ only in gold, and are numbered in the order of their gold.
+  ``shuffle_gold_among_duplicates`` therefore shuffles it among them. Repeats are dropped regardless of gold (see
   ``assemble``): otherwise two rows with equal inputs would be known to have different labels.
-- statistics: values computed from test gold are removed; those of inputs (duplicates, depths, words) stay.
+- statistics: values computed from test gold are removed; values computed from inputs (duplicates, depths, words) stay.
 - row counts of steps on test splits are removed. The sizes of splits stay, as anyone can count them, and so do the
   label proportions of a balanced task, which are part of its definition.
-- other tasks: placebo tasks contain the same rows, also withheld, and are assigned independently of labels (see
-  ``placebo_task``). A task whose inputs reveal another's gold is rejected (``label_leaks``).
+- other tasks: placebo tasks contain the same rows, also withheld, which are assigned to domains independently of
+  labels (see ``placebo_task``). A task whose inputs reveal another's gold is rejected (``label_leaks``).
 
 Remaining leak: a train or validation row with the inputs of a test row shows its label. BOSS keeps such rows of
 upstream; the card counts them ("in train").
@@ -145,7 +145,7 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
 
 
 def public_manifest(manifest: Manifest) -> Manifest:
-    """Return the public folder's manifest: the gold one without the key and anything that reveals test gold."""
+    """Return the public folder's manifest: the gold folder's, without the key and anything that reveals test gold."""
     sources = {
         slug: source.model_copy(
             update={"files": tuple(file.model_copy(update={"sha256": ""}) for file in source.files)}
