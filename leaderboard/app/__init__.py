@@ -3,14 +3,14 @@
 server      the whole application, and running it
 pages       the pages' routes; endpoints, submitting and comparing handle requests of forms and programs
 checking    checks and previews uploads in other processes (check_worker), with limits on memory and time
-line        the queue for checks, scorings and comparisons; jobs; and identity, which identifies clients
+line        the queue for checks, scorings and comparisons; jobs run in it; identity identifies clients
 client      sends predictions over HTTP; space creates a Space on the Hub: both work without Gradio
 
 connections, middleware, uploads, gradio_queue and faults limit what a request may send, store, fetch and log.
 
-Decision: uploads have a plain endpoint next to Gradio, which keeps the API, the queue, sign-in, MCP and the form.
-This replaced three run-time patches of Gradio (to stop components from fetching URLs, to allow it to open upload
-paths, and to make it check them) and the disk space reserved for announced uploads. A file gets its name only when
+Decision: uploads have their own endpoint; Gradio provides the API, the queue, sign-in, MCP and its form. The endpoint
+replaced three run-time patches of Gradio (which stopped components from fetching URLs, allowed Gradio to open upload
+paths, and made it check them) and the disk space reserved for announced uploads. A file gets its name only when
 it is complete, and every input goes through ``GuardedBlocks.preprocess_data``, whether it comes from the queue, HTTP
 or MCP. A form without Gradio was rejected, because it would need its own queue and sign-in.
 

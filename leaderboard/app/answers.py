@@ -13,7 +13,7 @@ from shiftbench.validation.report import InvalidInput
 def page_or_problems(
     title: str, write: Callable[[], Markup | Response], active: str = "", *, picture: str = ""
 ) -> Response:
-    """Return a page or a file; if something does not exist (InvalidInput), a page with status 404."""
+    """Return what ``write`` returns, as a response; if it raises InvalidInput, a page with status 404."""
     try:
         written = write()
     except InvalidInput as error:
@@ -27,7 +27,7 @@ def wants_page(request: Request) -> bool:
 
 
 def problems_answer(title: str, error: InvalidInput, active: str = "") -> Response:
-    """Return a page with the problems, with status 404."""
+    """Return a page with status 404 that lists an error's problems."""
     return not_found_answer([str(problem) for problem in error.problems], title, active)
 
 
@@ -39,7 +39,7 @@ def not_found_answer(reasons: Sequence[str], title: str = "Not found", active: s
 def page_answer(
     title: str, body: Markup, active: str = "", status: int = 200, *, picture: str = "", seconds: int = 0
 ) -> Response:
-    """Return a whole page around a body; ``picture`` and ``seconds`` as in ``shell.page``."""
+    """Return a complete page with the given body; ``picture`` and ``seconds`` as in ``shell.page``."""
     return html_answer(page(title, body, active=active, picture=picture, seconds=seconds), status)
 
 

@@ -30,7 +30,7 @@ from shiftbench.validation.schemas import check_rows, prediction_schema
 
 MIB = 2**20
 WORN_MIB = 100
-"""A worker that has grown by this much is replaced by a fresh one."""
+"""A worker whose memory has grown by this many MiB is replaced by a fresh one."""
 
 
 def main() -> None:

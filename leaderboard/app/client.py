@@ -73,7 +73,7 @@ def send(
         predictions: the prediction file.
         card: its card.
         to: the leaderboard's URL, its store's folder, or ``hf://datasets/ORG/NAME``.
-        folders: for a store, datasets with the card's among them; default: the copy built on this machine.
+        folders: only for a store: datasets that include the card's; default: the copy built on this machine.
         any_token: send the saved Hugging Face token even if it may write to repositories.
         validation: a file with predictions of the same models on validation rows.
     Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as in the page's response.
@@ -253,7 +253,7 @@ def _may_write(token: dict[str, Any]) -> bool:
 
 
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
-    """Format the URL or command to view an accepted entry, and for each task its board, or what it lacks to be ranked.
+    """Format the URL or command to view an accepted entry, and for each task the board and what is missing for a rank.
 
     Args:
         answer: what ``send`` returned.

@@ -182,7 +182,7 @@ def waiting_page(error: LineFullError) -> ComparisonPage:
 
 
 def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:
-    """Build the page for a URL whose entries cannot be compared, without a form that repeats the ids."""
+    """Build the page for a URL whose entries cannot be compared: the problems, and a form without selected entries."""
     problems = [public_message(problem, index.names()) for problem in error.problems]
     return ComparisonPage(compare_page(_chooser(index, [], None, ""), None, problems=problems), 404)
 
@@ -195,7 +195,10 @@ def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:
 
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
-    """Return the board whose entries are offered: the first entry's for the task, or the first board with entries."""
+    """Return the board whose entries are offered: one with the first selected entry, else any board with entries.
+
+    Boards of ``task`` are preferred.
+    """
     shown = [board for board in index.boards() if board.folder.has_public_labels]
     boards = [board for board in shown if index.frame(board).height]
     boards.sort(key=lambda board: task not in (None, board.task))  # stable: boards of the task come first

@@ -117,7 +117,7 @@ class Rounds(_Table):
 
 
 class Retention(_Table):
-    """Limits on stored data that visitors cause without submitting."""
+    """Limits on data that the server stores for visitors who do not submit."""
 
     upload_seconds: Annotated[
         Seconds, pydantic.Field(description="how long an uploaded file is kept if it is not submitted")
@@ -221,7 +221,7 @@ def _values(table: _Table, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def configuration(config: BoardConfig) -> dict[str, Any]:
-    """Return the settings by key, joined by dots, without the hosts: the log identifies persons by keys instead."""
+    """Return the settings by dotted key, without the hosts, since the log refers to persons only by random keys."""
     return {key: value for key, value in _values(config) if key != "hosts"}
 
 
@@ -255,5 +255,5 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _toml(value: Any) -> str:
-    """Format a value as TOML; its strings, lists, numbers and booleans equal JSON's."""
+    """Format a value as TOML, in which strings, lists, numbers and booleans are written as in JSON."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -1,7 +1,7 @@
 """Limits on connections: their number, and how long they may be idle or stall.
 
-The web server itself (uvicorn) waits forever for the rest of a request's head and for a client that does not read, so
-a few hundred silent sockets would block everybody else.
+The web server itself (uvicorn) waits forever for the rest of a request's headers and for a client that does not read,
+so a few hundred idle sockets would block all other clients.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shiftbench.validation.operating_system import raise_open_files
 
 IDLE_SECONDS = 15.0
-"""Seconds within which a connection must send each request's complete head."""
+"""Seconds within which a connection must send all headers of a request."""
 STUCK_SECONDS = 60.0
 """Seconds within which a client must read about 48 KiB of pending output."""
 SECONDS_BETWEEN_LOOKS = 5.0
@@ -47,13 +47,13 @@ class BoundedConnection(H11Protocol):
             min(others, key=lambda other: (other.is_at_work(), other._opened)).end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the checks of a closed connection."""
+        """Cancel the timer that checks the connection."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Record since when the client has not been reading."""
+        """Record the time at which the client stopped reading."""
         self._stuck_since = self.loop.time()
         super().pause_writing()
 
@@ -63,7 +63,7 @@ class BoundedConnection(H11Protocol):
         super().resume_writing()
 
     def on_response_complete(self) -> None:
-        """Record since when the connection is idle; the next request may have arrived already."""
+        """Record the time at which the connection became idle, although the next request may already have arrived."""
         self._idle_since = self.loop.time()
         super().on_response_complete()
 

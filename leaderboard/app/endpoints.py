@@ -1,10 +1,10 @@
 """The named endpoints that read data (``gradio_client.Client(url).predict(..., api_name=...)``); scores are fractions.
 
     /boards   -> the names of the boards
-    /board    board name, such as "dr/nli" -> its rows, best first, then those of papers ("reported"); 500 per page
+    /board    board name, such as "dr/nli" -> its rows, best first, then rows that papers report; 500 per page
     /scores   entry id -> its scores (``shiftbench.scoring.scores.shape.Scores`` as JSON)
-    /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
-    /claim    the same as one claim, which ``shiftbench study verify`` checks again from the entries' files
+    /compare  2 to 4 entry ids, task -> the first entry against each of the others: ranked mean, drops, shifts
+    /claim    the same comparison as a claim, which ``shiftbench study verify`` checks from the entries' files
 
 ``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to ``shiftbench.leaderboard.app.gradio_page``.
 """
@@ -58,7 +58,7 @@ def add_endpoints(live: LiveIndex) -> None:
         return scores.model_dump(mode="json")
 
     def compare(entries: list[str], task: str | None = None) -> list[dict[str, Any]]:
-        """Compare the first of 2 to 4 entries with each other one, on every shift that both have.
+        """Compare the first of 2 to 4 entries with each of the others, on every shift that both have.
 
         Args:
             entries: their ids.

@@ -36,7 +36,7 @@ class FaultLog:
             print("Traceback (most recent call last):", *_lines(fault), sep="\n", file=sys.stderr, flush=True)
 
     def write_record(self, record: logging.LogRecord) -> None:
-        """Write a library's log record: a fault as ``write`` does, a message as one line if new at its location."""
+        """Write a library's log record: a fault as ``write`` does, a message in full only once per location."""
         if record.exc_info and record.exc_info[1] is not None:
             self.write(record.exc_info[1])
         elif self._count((record.name, record.pathname, record.lineno)) == 1:
@@ -64,14 +64,14 @@ class FaultLog:
 
 
 class FaultHandler(logging.Handler):
-    """Passes library log records to a ``FaultLog``: anybody can trigger warnings, any number of times."""
+    """Passes library log records to a ``FaultLog``, since anybody can trigger any number of warnings."""
 
     def __init__(self, faults: FaultLog) -> None:
         super().__init__(logging.WARNING)
         self._faults = faults
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record if it is the first of its location."""
+        """Write a record if it is the first from its location."""
         self._faults.write_record(record)
 
 
@@ -98,7 +98,7 @@ def _lines(fault: BaseException) -> Iterator[str]:
 
 
 def _place(fault: BaseException) -> Place:
-    """Return a fault's type, and the file and line number where it was raised; the line's text is slow to read."""
+    """Return a fault's type, and the file and line number where it was raised, without looking up the line's text."""
     trace, file, line = fault.__traceback__, "nowhere", 0
     while trace is not None:
         file, line, trace = trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_next

@@ -70,7 +70,7 @@ def mount_gradio(
 ) -> FastAPI:
     """Mount Gradio's application and return it: the page, the endpoints, their OpenAPI document, the MCP server.
 
-    The caller must start its lifespan, since that of ``app`` has already started.
+    The caller must start the lifespan of the returned application, since ``app`` has already started.
     """
     title = "Submit \N{MIDDLE DOT} shiftbench"
     with GuardedBlocks(line=line, callers=callers, title=title, analytics_enabled=False, fill_width=True) as blocks:
@@ -271,7 +271,7 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
 def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
     """Return a function that calls a handler and renders its response in the same call.
 
-    A separate function that renders a response sent by the client would display, and store, arbitrary content.
+    If rendering were a separate endpoint, clients could make it display and store arbitrary content.
     """
 
     @wraps(handler)

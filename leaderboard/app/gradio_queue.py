@@ -1,7 +1,7 @@
 """Gradio with restrictions: no URLs to fetch, no files except uploads, and limits on unread responses in its queue.
 
-Gradio keeps each response until its session reads it, for up to 2,000 sessions with arbitrary names, and a response may
-have MiBs. It also keeps, permanently, the ids of their calls, and the session names of the last 10,000 calls.
+Gradio keeps each response until its session reads it, for up to 2,000 sessions with arbitrary names, and a response
+can be several MiB. It also keeps the ids of all calls forever, and the session names of the last 10,000 calls.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ _SUBMISSIONS = ("submit", "withdraw", "nominate")
 """Prefixes of the names of functions that need a submitter."""
 
 MAX_UNREAD_BYTES = 32 * 2**20
-"""Total size of unread responses as JSON; above it, those of the sessions that wait longest are dropped."""
+"""Maximum total size of unread responses as JSON; above it, the longest-waiting sessions are dropped."""
 MAX_WAITING_SESSIONS = 1_500
-"""Maximum number of sessions with pending calls or responses; above that of connections, so that none with a reader is
-dropped."""
+"""Maximum number of sessions with pending calls or responses; larger than the maximum number of connections, so that no
+session with a reader is dropped."""
 SESSION_NAME = re.compile(r"[\w-]{0,100}", re.ASCII)
 """Accepted session names; Gradio's clients generate letters and digits."""
 _MESSAGE_BYTES = 1_000
@@ -65,7 +65,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
     async def push(
         self, body: PredictBodyInternal, request: fastapi.Request, username: str | None
     ) -> tuple[bool, Any, Any]:
-        """Accept a call, or return the reason: Gradio then responds with status 400, or 503 if the queue is full."""
+        """Accept a call, or return why not: Gradio then responds with status 400, or 503 if the queue is full."""
         if not SESSION_NAME.fullmatch(body.session_hash or ""):
             return False, "a session name has up to 100 letters and digits", "error"
         if body.fn_index is not None and body.fn_index not in self.blocks.fns:
@@ -94,7 +94,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return taken
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
-        """Return the next call to run: one that the line has started, else one that does not wait in the line."""
+        """Return the next call to run: one whose turn in ``Line`` has come, else one that needs no turn there."""
         self._sort()
         waiting = self._events_in_line()
         for event in waiting:
@@ -109,7 +109,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return None
 
     async def process_events(self, events: list[Event], *arguments: Any) -> None:
-        """Run a call, then leave the line."""
+        """Run a call, then release its slot in ``Line``."""
         try:
             await super().process_events(events, *arguments)
         finally:
@@ -118,12 +118,12 @@ class GuardedQueue(Queue):  # type: ignore[misc]
                     self._line.leave(ticket)
 
     async def remove_from_queue(self, event_id: str) -> None:
-        """Remove a waiting call, also from the line."""
+        """Remove a waiting call, also from ``Line``."""
         await super().remove_from_queue(event_id)
         self._leave_removed()
 
     async def clean_events(self, **which: Any) -> None:
-        """Remove the calls of a closed session, also from the line."""
+        """Remove the calls of a closed session, also from ``Line``."""
         await super().clean_events(**which)
         self._leave_removed()
 
@@ -132,12 +132,12 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return queue.queue if queue is not None else []
 
     def _sort(self) -> None:
-        """Sort the waiting calls by the order of the line, since Gradio shows callers their position."""
+        """Sort the waiting calls in the order of ``Line``, since Gradio shows callers their position."""
         places = {id(ticket): place for place, ticket in enumerate(self._line.order(), start=1)}
         self._events_in_line().sort(key=lambda event: places.get(id(self._tickets.get(event._id)), 0))
 
     def _leave_removed(self) -> None:
-        """Leave the line for calls that are neither waiting nor running."""
+        """Remove calls that are neither waiting nor running from ``Line``."""
         there = {event._id for event in self._events_in_line()}
         there |= {event._id for job in self.active_jobs if job is not None for event in job}
         for event_id in self._tickets.keys() - there:
@@ -199,7 +199,7 @@ class Messages(asyncio.Queue[Any]):
         self._unread, self._session = unread, session
 
     async def get(self) -> Any:
-        """Return the next message, and count a reader while waiting for it."""
+        """Return the next message; while waiting for it, the session counts as having a reader."""
         self.n_readers += 1
         try:
             return await super().get()
@@ -228,12 +228,12 @@ def _size(message: Any) -> int:
 
 
 _FILES = (gr.File, gr.UploadButton)
-"""Components that accept files. For all others, too, Gradio would move a file if a request contains a file-like object:
-it fetches the given URL, and on other servers opens any file of the machine."""
+"""Components that accept files. All others must reject file objects in requests, since Gradio would process them there,
+too: it fetches any URL in them and, unless restricted, opens any file of the machine."""
 
 
 MAX_REMEMBERED_SESSIONS = 32
-"""Number of sessions whose last values Gradio stores, some MiB each; no page here needs them."""
+"""Number of sessions whose last values Gradio stores, several MiB each; no page here needs them."""
 MAX_UNREAD = 60
 """Maximum number of unread messages per session, about three per call; Gradio has no limit."""
 MAX_ARGUMENT = 2_000

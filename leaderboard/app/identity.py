@@ -1,6 +1,6 @@
-"""Identify who sends a request: the machine's own user, or one authenticated by Hugging Face; never by a form field.
+"""Identify the sender of a request: the machine's own user, or a user authenticated by Hugging Face.
 
-In the queue, a request counts as its signed-in user's, else as its IP address's.
+Form fields never identify anybody. In the queue, a client is a signed-in user, or else an IP address.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
 MCP_CALL = ("x-gradio-user", "mcp")
-"""Header with which Gradio's MCP server forwards calls, from this machine's own address, whoever made them."""
+"""Header of calls that Gradio's MCP server forwards; they arrive from this machine's address, whoever made them."""
 TOKEN_HEADERS = ("x-hf-authorization", "authorization")
 """Headers in which Gradio's clients send a Hugging Face token."""
 
@@ -59,7 +59,7 @@ def space_name() -> str | None:
 
 
 def is_mcp_call(client_host: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether Gradio's MCP server forwards somebody's call, which it only does from this machine."""
+    """Return whether a request was forwarded by Gradio's MCP server, which runs on this machine."""
     return client_host is not None and _is_loopback(client_host) and headers.get(MCP_CALL[0]) == MCP_CALL[1]
 
 
@@ -124,7 +124,7 @@ def _unreachable() -> Problem:
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a request is not from a page of another site or port: from an own page, or from a program."""
+    """Return whether a request comes from a page of this server or from a program, not from a page of another site."""
     if "origin" not in headers:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
     host = headers.get("host", "")
@@ -153,7 +153,7 @@ def _is_loopback(host: str) -> bool:
 
 
 SECONDS_KNOWN = 3600.0
-"""How long a token is cached as belonging to the user that Hugging Face returned; only used for the queue."""
+"""How long the user of a token, as returned by Hugging Face, is cached; only used for the queue."""
 MAX_KNOWN = 1_000
 _IPV6_PREFIX = 64
 """Prefix length by which IPv6 addresses are grouped: a single customer has at least a /64."""

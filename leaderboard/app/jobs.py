@@ -1,6 +1,6 @@
 """Jobs that pages start and poll until they are done: each runs in its own thread when its turn in the queue comes.
 
-The number of waiting and running jobs is limited by the queue, that of finished ones by count and age.
+The queue limits waiting and running jobs; finished jobs are removed if they are too old or too many.
 """
 
 import asyncio
@@ -98,7 +98,7 @@ class Job(Generic[Result]):
 
 
 class Jobs(Generic[Result]):
-    """Jobs by key, so that pages share a job with the same key; a page waits ``seconds`` before it shows the queue."""
+    """Jobs by key, so that pages share a job with the same key; a page waits ``seconds`` before it shows progress."""
 
     def __init__(self, line: Line, faults: FaultLog, seconds: float = 1.0) -> None:
         self._line, self._faults, self._seconds = line, faults, seconds

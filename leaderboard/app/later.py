@@ -11,11 +11,11 @@ from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.pages.addresses import HEALTH
 
 SECONDS_AFTER_FIRST_PAGE = 1.0
-"""Delay, since a browser still fetches the style sheet and script of the first page."""
+"""Delay after the first page, during which the browser still fetches its style sheet and script."""
 
 
 class LaterGradio:
-    """ASGI application that stands in for Gradio's until that is mounted.
+    """ASGI application that stands in for Gradio's until Gradio's is mounted.
 
     ``mount`` imports Gradio, mounts its application and returns it; it runs in a thread. The lifespan lasts until
     ``stop`` is called.
@@ -33,7 +33,7 @@ class LaterGradio:
         await app(scope, receive, send)
 
     def begin(self) -> "asyncio.Future[FastAPI]":
-        """Start loading the application, once; return a future of it."""
+        """Start loading the application, unless already started; return a future that resolves to it."""
         if self._app is None:
             self._app = asyncio.get_running_loop().create_future()
             self._running = asyncio.create_task(self._run(self._app))

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 AT_ONCE = 3
 """Number of concurrent jobs. One client occupies at most all but one of these slots."""
 MAX_CLIENTS = 100
-"""Maximum number of waiting clients, each with one guaranteed ticket. As many signed-in users may wait with submissions
-in addition: otherwise an attacker with many IP addresses, which are cheap, could lock them out."""
+"""Maximum number of waiting clients, each with one guaranteed ticket. The same number of signed-in users with
+submissions may wait in addition: otherwise an attacker with many IP addresses, which are cheap, could lock them out."""
 MORE_PLACES = 100
 """Number of waiting tickets beyond each client's first one, over all clients."""
 MAX_PAUSED = 16

@@ -23,19 +23,19 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     f"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; {FRAMES}"
 )
-"""Policy of all other pages: even user text that was not escaped could not run as a script."""
+"""Content security policy of all pages but Gradio's: even user text that was not escaped could not run as a script."""
 FORM_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' {scripts}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; "
     "worker-src 'self' blob:; form-action 'self'; "
     f"base-uri 'self'; {FRAMES}"
 )
-"""Policy of Gradio's page, which has inline scripts and style sheets: only the inline scripts in it may run.
-Gradio compiles component templates to functions, hence ``unsafe-eval``; it does not allow inline scripts."""
+"""Content security policy of Gradio's page, which has inline scripts and style sheets; ``scripts`` are the digests of
+the inline scripts that may run. Gradio compiles templates to functions, hence ``unsafe-eval``."""
 FILE_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; sandbox; {FRAMES}"
-"""For picture files, which have inline styles."""
+"""Content security policy of picture files, which have inline styles."""
 EMBED_POLICY = PAGE_POLICY.replace(FRAMES, "frame-ancestors *")
-"""For content that other sites may frame: a picture and a link."""
+"""Content security policy of content that other sites may frame: a picture and a link."""
 OTHER_HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "strict-origin-when-cross-origin"}
 _SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script>", re.DOTALL)
 
@@ -275,9 +275,9 @@ class OwnAddress:
     of the Space's hosts (``SPACE_HOST``).
 
     Gradio runs MCP tools through its own client, which permanently uses the address in the first request: anybody could
-    make this server fetch from anywhere, and all later calls, tokens included, would go there. So these requests get
-    the address at which their connection arrived. The client repeats their headers, from an address that may count as a
-    proxy's, so ``X-Forwarded-For`` is set to the original sender.
+    make this server fetch from anywhere, and all later calls, tokens included, would go there. So the
+    host of MCP requests is replaced by the address of the socket at which they arrived. Gradio's client repeats their
+    headers, and its own address may count as a proxy's, so ``X-Forwarded-For`` is set to the original sender.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -303,7 +303,7 @@ class OwnAddress:
 
 
 def _to_own_socket(scope: Scope) -> Scope:
-    """Return an MCP request with the address of the socket that accepted its connection as host."""
+    """Return an MCP request whose host is the address of the socket that accepted its connection."""
     host, port = (scope.get("server") or ("", None))[:2]
     address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
     other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]

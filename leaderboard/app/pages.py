@@ -276,9 +276,9 @@ _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike", HOST_N
 
 
 def scores_parquet(index: Index) -> bytes:
-    """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
+    """Build a table of all scores: columns of ``shiftbench.leaderboard.board.rows.SCHEMA``, and scores by domain.
 
-    Returns: Parquet, one row per entry and task of boards with public labels; the first column, ``board``, is the name.
+    Returns: Parquet, one row per entry and task of boards with public labels; the first column is the board's name.
     """
     frames = [
         index.frame(board).select(pl.lit(board.name).alias("board"), pl.exclude(*_PRIVATE, "words"))

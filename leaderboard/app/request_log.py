@@ -1,4 +1,4 @@
-"""The server's request log: an id per request, also sent as a response header; slow requests, or all, as lines.
+"""The server's request log: an id per request, also sent as a response header; one line per slow request, or for all.
 
 No line contains a visitor's address, a query or a header: the only visitor input is the path, escaped.
 """

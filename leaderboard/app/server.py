@@ -272,9 +272,9 @@ def serve(
 
 @contextmanager
 def _stop_event() -> Iterator[threading.Event]:
-    """Return an event that is set by Ctrl-C (SIGINT) or SIGTERM, which stops containers.
+    """Return an event that is set by Ctrl-C (SIGINT) or by SIGTERM, the signal that stops containers.
 
-    An exception might instead be raised, and lost, in the middle of the server's start.
+    It replaces KeyboardInterrupt, which might be raised, and lost, while the server starts.
     """
     stopped = threading.Event()
     signals = (signal.SIGINT, signal.SIGTERM)

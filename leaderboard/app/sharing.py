@@ -1,7 +1,8 @@
 """Pictures of pages as files, for links and frames on other sites: ``/picture.svg``, ``/picture.png``, ``/embed``.
 
 Parameters: the URL of a page (``of``) and, if the page has several pictures, the picture's name. Without a name, it is
-the page's main picture: the gaps of a board's leaders, those of an entry's worst shifts, or a comparison's differences.
+the page's main picture: the gaps of a board's top entries, the gaps of an entry's worst shifts, or a comparison's
+differences.
 Pictures are drawn at each request, so embedded ones stay up to date.
 """
 
@@ -40,7 +41,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 SECONDS_FRESH = 300
 """Cache lifetime of a picture."""
 _AT_ONCE = threading.BoundedSemaphore(1)
-"""Limits concurrent PNG rendering, which takes a fifth of a second of processor time each."""
+"""Allows one PNG rendering at a time; each takes a fifth of a second of processor time."""
 
 
 class SharedPicture(NamedTuple):
@@ -128,7 +129,10 @@ def _of_comparison(index: Index, ids: list[str], task: str | None, of: str) -> S
 
 
 def _of_board(index: Index, query: Mapping[str, str], of: str) -> SharedPicture:
-    """Draw the leaders of a board, or of the fullest board of a benchmark or of all."""
+    """Draw the top entries of the requested board.
+
+    Without one, ``fullest_board`` chooses a board of the requested benchmark, or else of all benchmarks.
+    """
     boards: Sequence[Board] = index.boards()
     if query.get("board"):
         boards = [find_board(query["board"], boards)]

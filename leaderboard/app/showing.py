@@ -1,4 +1,4 @@
-"""Collect the content of an entry's page: read from the store, parts computed on demand."""
+"""Collect the content of an entry's page from the store; some parts are computed on demand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ GONE = 410
 
 
 def show_entry(live: LiveIndex, query: EntryQuery, base: str) -> Markup | Response:
-    """Build the page of an entry, or the response that it is gone."""
+    """Build the page of an entry; if it was withdrawn, hidden or erased, a response with status 410."""
     index, identity = live.index, query.id
     for what, day in (("hidden", index.hidden_at(identity)), ("erased", index.erased_at(identity)),
                       ("withdrawn", index.withdrawn_at(identity))):  # fmt: skip

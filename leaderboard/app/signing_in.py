@@ -34,7 +34,7 @@ from shiftbench.scoring.reports.frame.html import join, tag
 from shiftbench.scoring.reports.frame.site import box
 
 MAX_ENDED = 10_000
-"""Number of ended sign-ins to remember until they would have expired anyway."""
+"""Maximum number of ended sign-ins to remember; each is remembered until it would have expired."""
 _USER, _SIGN_IN = "oauth_info", "sign_in"
 """Keys of a session; Gradio's button reads the first."""
 
@@ -105,7 +105,7 @@ class CurrentSignIns:
 def sessions(sign_ins: SignIns) -> list[Middleware]:
     """Return the middleware for the session cookie, which Gradio reads as well; empty outside a Space.
 
-    Gradio (``gradio.oauth.attach_oauth``) signs it with the Space's secret.
+    The cookie is signed with the Space's secret, as by Gradio (``gradio.oauth.attach_oauth``).
     """
     if space_name() is None:
         return []
@@ -121,7 +121,7 @@ _UNREACHABLE = 502
 
 
 def sign_in_routes(sign_ins: SignIns) -> list[Route]:
-    """Return the sign-in routes; outside a Space, only those to sign out."""
+    """Return the sign-in routes; outside a Space, only the sign-out routes."""
     known = sessions(sign_ins)
 
     async def ask_to_sign_out(_: Request) -> Response:
@@ -199,7 +199,7 @@ def _own_address(request: Request) -> str:
 
 
 def own_path(target: str) -> str:
-    """Return a URL's path and query, which cannot lead to another host; the submit page's if it has none."""
+    """Return a URL's path and query, never its host; the submit page's path if the URL has neither."""
     try:
         parts = urlsplit(target[:_MAX_TARGET])
     except ValueError:

@@ -109,9 +109,9 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
 
 
 def requirements(*, bert_score: bool) -> list[str]:
-    """Return the Space's requirements, those of the package and its page, pinned to the versions installed here.
+    """Return the Space's requirements (of the package and of its web application), pinned to the installed versions.
 
-    A requirement that is not installed here (such as the page's, on a machine that only publishes) is not pinned.
+    A requirement that is not installed here (such as Gradio, on a machine that only publishes) is not pinned.
     """
     return sorted(map(_pinned, _needs(bert_score=bert_score)), key=str.casefold)
 

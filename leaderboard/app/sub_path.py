@@ -44,7 +44,7 @@ def root_path_of(request: Request) -> str:
 
 
 class CutPath:
-    """ASGI middleware, outside all that reads paths: removes the root path from requests."""
+    """ASGI middleware that removes the root path from requests; it must wrap all middleware that reads paths."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         self.app = app
@@ -61,10 +61,10 @@ class CutPath:
 
 
 class AddPath:
-    """ASGI middleware, inside all that reads or compresses pages: prepends the root path to links and redirects.
+    """ASGI middleware that prepends the root path to links and redirects; it must run before pages are compressed.
 
     Only attributes in pages are rewritten: quotes in user text are escaped, so no text can look like an attribute.
-    Gradio's page contains our header as JSON, with a backslash before each quote.
+    Gradio's page contains this site's header as JSON, with a backslash before each quote.
     """
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:

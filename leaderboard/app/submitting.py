@@ -1,8 +1,8 @@
 """The submit page: a form that works without script, and the route that receives its file and card.
 
-Limits and processing are the same as in Gradio (``middleware``): the same queue, checks in worker processes, quota and
-rules about senders. Only this server's own pages may post here. If a job takes longer than a page waits, the response
-shows its position in the queue, and the browser reloads a secret URL until it is done.
+Submissions are limited and processed as in Gradio: the same limits on requests (``middleware``), queue, checks in
+worker processes, quota, and rules about senders. Only this server's own pages may post here. If a job takes longer than
+a page waits, the response shows its position in the queue, and the browser reloads a secret URL until it is done.
 
 With sign-in, Hugging Face's page also works without script, and the session (a signed cookie, which Gradio reads as
 well) identifies the submitter here as it does there.

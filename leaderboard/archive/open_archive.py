@@ -43,7 +43,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
 _DONE = ".done"
-"""Folder with a file for each finished entry of the store, which contains its id in the archive."""
+"""Folder with one file per finished entry of the store; the file contains the entry's id in the archive."""
 
 PREDICTION_SCHEMA = pl.Schema(
     {
@@ -54,7 +54,7 @@ PREDICTION_SCHEMA = pl.Schema(
         "probabilities": pl.List(pl.Float64()),
     }
 )
-"""Sorted by source, seed and id; ``confidence`` and ``probabilities`` are null if an entry has none."""
+"""Predictions, sorted by source, seed and id; ``confidence`` and ``probabilities`` are null if an entry has none."""
 _FACTS = ("name", "model", "base_model", "family", "parameters", "paradigm", "shots", "data", "settings", "subset")
 ENTRY_SCHEMA = pl.Schema(
     {
@@ -118,7 +118,7 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
         out: path of the new folder, which does not exist yet or is empty.
         describe: function that returns the texts of the archive's README.md and croissant.json.
     Returns: what was archived, and why other entries were excluded.
-    Raises: InvalidInput if the path exists already, or no entry may be shared.
+    Raises: InvalidInput if ``out`` exists and is not an empty folder, or if no entry may be shared.
     """
     check_new_folder(out, "--out")
     part = out.absolute().with_name(f".{out.absolute().name}-{METRIC_VERSION}.part")
@@ -167,7 +167,7 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
 
 
 def _sent_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return checked rows in the form in which an archived entry would be submitted, from which its id is computed."""
+    """Return checked rows in the format in which ``fill_store`` submits them, so that the same id is computed."""
     # Drop all-null columns: the archive has every column for all entries.
     empty = [name for name in rows.columns if rows[name].is_null().all()]
     return rows.drop("task", "target", *empty).sort("source", "seed", "id")
@@ -268,7 +268,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
         store: the store.
         archive: folder written by ``write_archive``.
         folders: the datasets of the entries.
-    Returns: number of the archive's entries now in the store, and the reasons for the others.
+    Returns: number of the archive's entries that are now in the store, and by id why others are not.
     Raises: InvalidInput if the folder is not an archive.
     """
     table = archive / f"{ENTRIES}.parquet"
@@ -308,7 +308,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
 
 
 def _sent_predictions(path: Path) -> pl.DataFrame:
-    """Read predictions in submission order, without columns that the entry did not have."""
+    """Read predictions with columns and rows in the order of a submission, without columns that are all null."""
     rows = _read_table(path, PREDICTIONS)
     names = [name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all()]
     return rows.select(names).sort("source", "seed", "id")

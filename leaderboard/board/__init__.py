@@ -12,7 +12,7 @@ rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  cached rows and intervals, so that a server starts without reading every entry again
 forecasts  cached forecasts of all entries, computed in the background, and their comparison by board
 submission  checks and stores a submitted file and card; returns a plain dict
-analysed  entries for the papers' figures, from files and a store, with their boards
+analysed  entries for analyses, from files and a store, with their boards
 
 Input: a store and dataset folders. Output: boards with their rows, ranks and intervals of ranks.
 """

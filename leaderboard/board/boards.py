@@ -59,7 +59,11 @@ class Board:
 
     @property
     def single_targets(self) -> list[str]:
-        """List the domains with a score column each: all but the ID domain; on withheld labels, all with test texts."""
+        """List the domains that have their own score column.
+
+        Public labels: all domains except the ID domain; none if the task has no ID domain. Withheld labels: all domains
+        with test texts, except an ID domain.
+        """
         info = self.info
         if not self.folder.has_public_labels:
             tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
@@ -93,7 +97,7 @@ class Board:
 def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
     """Return the dataset of each content hash; a gold folder replaces the public folder with the same hash.
 
-    Raises: InvalidInput if two have the same rows but other settings, since a board's key covers only the rows.
+    Raises: InvalidInput if two have the same rows but different settings, since a board's key covers only the rows.
     """
     found: dict[str, DatasetFolder] = {}
     for folder in folders:
@@ -166,8 +170,8 @@ single domains).
 
 - ``rank``: 1 is best, equal scores share a rank; null for partial entries.
 - ``rank_low``, ``rank_high``: its 95% interval; null for partial entries, without replicates, and until computed.
-- ``rank_about``, ``with_leader``, ``corrected``: see ``shiftbench.leaderboard.board.ranks.INTERVALS``; null where
-the interval is.
+- ``rank_about``, ``with_leader``, ``corrected``: see ``shiftbench.leaderboard.board.ranks.INTERVALS``; null if
+``rank_low`` is null.
 - ``same_name``: the first digits of the id if another entry has the same name, else null.
 - ``look_alike``: whether an entry of another submitter has a name that looks the same.
 - ``host_note``: the host's note on the entry; null without a note.

@@ -42,7 +42,7 @@ Key = tuple[str, str]
 """An entry and one of its tasks."""
 
 _UNSAVED = 0.01
-"""Share of results that may be unsaved: the table is rewritten as a whole, so not for each new entry."""
+"""Share of results that may be unsaved; saving rewrites the whole table, so it is not done for each new entry."""
 _SAVED = "copies"
 _FOUND = pl.Schema({"id": pl.String(), "task": pl.String(), "digest": pl.String(), "near": pl.List(pl.String)})
 """Saved results by entry and task: ``digest`` of the predictions, null if never needed; ``near``, the neighbours with

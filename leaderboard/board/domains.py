@@ -91,7 +91,7 @@ def _estimate(row: dict[str, float | None], name: str) -> Estimate:
 def _extreme(
     long: pl.DataFrame, figures: Sequence[tuple[str, Estimate]], name: str, *, highest: bool
 ) -> Extreme | None:
-    """Find the first domain of the ordering, its lead, and the domain that comes first without each model in turn."""
+    """Find the first domain of an ordering, its lead, and the domains that come first if one model is left out."""
     known = [(domain, each) for domain, each in figures if each.value is not None]
     if len(known) < 2:
         return None

@@ -126,7 +126,7 @@ class Index:
         return unread > 0
 
     def _snapshot_of(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
-        """Build a snapshot from rows: apply the host's names and notes, and fold copies."""
+        """Build a snapshot from rows: apply the host's names and notes, and remove copies."""
         public = {content for content, folder in self._by_content.items() if folder.has_public_labels}
         names, notes = (
             pl.col("id").replace_strict(dict(known) or {"": ""}, default=None, return_dtype=pl.String)

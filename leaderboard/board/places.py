@@ -1,4 +1,4 @@
-"""An entry's position on its board: its rank, and its effective robustness (distance above the line)."""
+"""An entry's rank on its board, and its effective robustness (distance above the line fitted to other entries)."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ from shiftbench.validation.report import InvalidInput
 
 _NO_INTERVALS = pl.DataFrame(schema=INTERVALS)
 _UNSAVED = 0.01
-"""Share of entries that may be missing in the cache: tables are rewritten as a whole, so not for each new entry."""
+"""Share of entries that may be missing in the cache; saving rewrites whole tables, so not each new entry is saved."""
 
 
 class RankIntervals:

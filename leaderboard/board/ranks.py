@@ -57,8 +57,8 @@ class Replicates:
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> Replicates | None:
     """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that the board averages.
 
-    ``table`` is the entry's long table (``SCORE_COLUMNS``); ``row`` has task, basis and trained_on of its row on the
-    board. Returns None if there are no replicates, or if they are undefined.
+    ``table`` is the entry's long table (``SCORE_COLUMNS``); ``row`` is its row on the board, of which
+    task, basis and trained_on are used. Returns None if there are no replicates, or if they are undefined.
     """
     task = table.filter(pl.col("task") == row["task"], pl.col("metric") == info.metric)
     shifts = _shifts(_whole_runs(task), row, info)
@@ -140,7 +140,7 @@ class BoardRanks:
     def intervals(self, level: float = 0.95) -> pl.DataFrame:
         """Return the interval of ranks of each entry (see ``metrics.ranking.rank_intervals``), as ``INTERVALS``.
 
-        An entry without replicates has no interval; it could be better than any other, which widens theirs.
+        An entry without replicates has no interval. It could have any rank, which raises ``rank_high`` of all others.
         """
         low, high = self._ranked.intervals(level)
         leader = self._ranked.leader(level)

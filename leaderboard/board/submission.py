@@ -183,7 +183,7 @@ def is_slow_to_score(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
 
 
 def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer:
-    """Withdraw an entry from the boards; only its submitter may. Blanks around the id are ignored."""
+    """Withdraw an entry from the boards; only its submitter may. Whitespace around the id is ignored."""
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:

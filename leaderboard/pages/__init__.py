@@ -3,7 +3,7 @@
 shell       head, navigation and script of every page, and the page About; Jinja2 templates are in ``templates``
 addresses   the URLs of all pages, defined only here
 front_page  the first page: a picture of the gap, headline results, benchmarks, links
-board_page  boards of tasks and benchmarks: the summary (board_answer), rows (board_table, board_columns); their domains
+board_page  boards of tasks and benchmarks: summary (board_answer) and rows (board_table, board_columns); domains
 scatter     the scatter plot of a board
 board_query filters, search and order of a table, and the matching rows; board_data: the same as JSON and CSV
 reported    scores that papers report, below a board's rows

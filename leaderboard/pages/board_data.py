@@ -41,8 +41,8 @@ def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
         (``id@revision``, null if none is used), all null for rows of papers; ``missing`` (what it lacks);
         ``scenario_shares``; ``reported`` (the paper's table; null for entries); ``footnotes``; and the board's scores
         as ``{"value", "low", "high", "no_interval", "placebo"}``, null if undefined, by lambda under ``depth_f1`` and
-        by domain under ``ood``. On withheld labels, the scores are those released by the last ``round``, with only
-        ``with_leader`` in addition.
+        by domain under ``ood``. On withheld labels, scores, ranks and ``with_leader`` are those that the
+        last ``round`` released, and ``rank_about`` and ``corrected`` are null.
     """
     table = add_versions(whole_table(index, board))
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]

@@ -509,7 +509,7 @@ def domains_page(index: Index, name: str) -> Markup:
 
 
 def _own_models(into: Estimate, lost: Estimate) -> Estimate:
-    """Return the mean score on a domain of models trained on it: the others' score plus their drop."""
+    """Return the mean score on a domain of models trained on it: score of models trained elsewhere plus their drop."""
     if into.value is None or lost.value is None:
         return Estimate(value=None)
     return Estimate(value=into.value + lost.value)

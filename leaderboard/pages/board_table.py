@@ -24,7 +24,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """A score, or text; ``mark``: whether its entry leads its board or ties with the leader; ``address``: its entry."""
+    """A score, or text. ``mark``: whether the entry leads its board or ties with the leader; ``address``: its URL."""
 
     kind: str
     head: str

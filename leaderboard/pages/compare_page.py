@@ -44,10 +44,11 @@ class EntryOption:
 
 @dataclass(frozen=True)
 class Compared:
-    """A comparison: the entries, their scores, and a comparison of the first entry with each other one.
+    """A comparison: the entries, their scores, and the first entry compared with each of the others.
 
     ``scores`` are in the order of ``sides``; ``downloadable`` has the ids of entries with downloadable predictions;
-    ``year`` is the newest entry's; ``disagreements`` are those of the first two, on the shift where they differ most.
+    ``year`` is the newest entry's; ``disagreements`` are of the first two entries, on the shift with the largest
+    difference.
     """
 
     sides: Sequence[ComparedEntry]
@@ -171,7 +172,7 @@ class Pairwise:
 
 @dataclass(frozen=True)
 class PairGroup:
-    """A group of entries that share shifts, by index; a single one shares none with any other entry."""
+    """Entries that share shifts (``members`` are indices), or a single entry that shares no shift with any other."""
 
     pairwise: Pairwise
     members: Sequence[int]

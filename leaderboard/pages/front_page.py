@@ -1,4 +1,4 @@
-"""The front page: the question, a picture of the gaps on one task, headline results, and links."""
+"""The front page: a heading, a picture of the gaps on one task, headline results, and links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ def _mean(frame: pl.DataFrame, name: str) -> float | None:
 
 
 def _card(index: Index, benchmark: Benchmark) -> Card:
-    """Build a benchmark's card: the leader of its fullest board, its entries, domains, and newest entry."""
+    """Build a benchmark's card: its entries, tasks, domains, newest entry, and the leader of its ``fullest_board``."""
     board = fullest_board(index, benchmark.boards)
     best = next(index.frame(board).lazy().filter("complete").head(1).collect().iter_rows(named=True), None)
     every = pl.concat([index.frame(each).select("id", "date") for each in benchmark.boards]).unique("id")

@@ -28,7 +28,7 @@ _LONGEST = 28
 _LETTER, _LINE = 6.4, 14.0
 """Upper estimates of a letter's width and a line's height, in pixels."""
 _LIFT = 11.0
-"""Pixels by which labels are raised above a front's line."""
+"""Pixels by which labels are raised above the line of the Pareto front."""
 _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
 """Pixel sizes of the frame on a desktop and a phone, at which names must not overlap."""
 _COLUMNS = {"parameters": "parameters", "cost": "cost_usd"}
@@ -55,7 +55,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plot:
-    """Content of ``templates/scatter.html``; lines and the cloud are paths in a box of 1000 by 1000."""
+    """Content of the scatter plot; ``front`` (line) and ``cloud`` (dots) are SVG paths in a box of 1000 by 1000."""
 
     across: str
     axes: Sequence[Choice]
@@ -76,10 +76,10 @@ def scatter(
     keys: tuple[str, str, str],
     notes: Sequence[tuple[str, str]],
 ) -> Markup:
-    """Draw the ranked rows that match a query; the best are in front. The filters are built from the whole ``table``.
+    """Draw the ranked rows that match a query, the best on top. The filters are built from the whole ``table``.
 
     ``query.x`` is the horizontal axis, replaced by the first available one if rows lack its values. ``keys`` are the
-    columns of the in-domain score, the score under shift and the drop; ``notes`` messages on the table's state.
+    columns of the in-domain score, the score under shift and the drop; ``notes`` are messages on the table's state.
     """
     ranked = matched.filter(pl.col("group") == RANKED)
     known = {name: _across(ranked, name, keys[0]) for name in PICTURES}
@@ -93,7 +93,7 @@ def scatter(
 
 
 def _across(ranked: pl.DataFrame, name: str, home: str) -> NDArray[np.float64]:
-    """Return horizontal positions: points, log10 of sizes and costs, or ordinals of days; NaN if unknown."""
+    """Return horizontal positions: scores in points, log10 of sizes or costs, or dates as ordinals; NaN if unknown."""
     if name == "score":
         values = ranked[home] * 100 if home in ranked.columns else pl.Series([None] * ranked.height)
     elif name in _DAYS:
@@ -172,7 +172,7 @@ def _front(across: NDArray[np.float64], up: NDArray[np.float64]) -> list[int]:
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> str:
-    """Return the step path through a front: level until the next entry, up to it, and level to the end."""
+    """Return the SVG path of a Pareto front as a step function: it rises at each entry and is level in between."""
     if not places:
         return ""
     (left, top), *others = [(round(10 * left), round(10 * top)) for left, top in places]

@@ -23,7 +23,7 @@ MORE_FIELDS = (
     *("model", "family", "tunable_parameters", "training_size", "shots", "model_selection", "tuning_trials"),
     *("extra_data", "pretraining_domains", "paper_url", "code_url", "url", "contact", "share_predictions"),
 )
-"""Card keys with form fields: for every model, and below a fold; all others can be written as text."""
+"""Card keys with a form field, always shown or below 'More about the model'; other keys can be typed as card text."""
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
 _TRUTHS = {"yes": True, "no": False}

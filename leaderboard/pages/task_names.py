@@ -20,7 +20,7 @@ TASK_NAMES: Mapping[str, str] = {
 """Names of the benchmarks' own tasks, by key; pairings and user datasets have short titles."""
 _LONGEST = 40
 _CANDIDATES = "_candidates"
-"""Suffix of tasks with the data sets from which a benchmark's could have been chosen."""
+"""Suffix of tasks that contain the candidate data sets from which a benchmark selected its own."""
 
 
 def plain_task_name(task: str, title: str) -> str:

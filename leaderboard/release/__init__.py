@@ -3,11 +3,11 @@
 halves     assign each group of texts to the feedback half or the ranking half, by a secret key
 measuring  the score of a file on a target: mean ST on one half
 ladder     whether and how that score is released to its submitter: pure functions
-history    the scores that an account received, by label, whatever the row ids
+history    the scores that an account received, counted by label, independent of row ids
 looks      feedback from the feedback half, and its rate limit
 rounds     nominations, and the quarterly, permanent rankings on the ranking half
-ranking    one board of a round: a few yes-or-no questions, and the entries that they separate
-releases   the records in the store that hold all of this
+ranking    one board of a round: a few yes-or-no questions, whose answers separate entries
+releases   the records in the store: feedback, nominations and results of rounds
 meter      public upper bound on what pooling all feedback so far could have gained
 
 Input: entries of a store and the gold folder. Output: what submitters and the public may know.

@@ -29,8 +29,8 @@ from shiftbench.validation.vocabulary import PLACEBO, TOKENS, TaskKind
 GoldKeys = NDArray[np.uint64]
 """Sorted, unique keys of labels."""
 MIN_TEXTS, MIN_GROUPS = 500, 10
-"""Minimum number of texts and groups in each half of a target. With fewer texts a step would hide little; with fewer
-groups its standard errors would often be too small by chance."""
+"""Minimum number of texts and groups in each half of a target. With fewer texts, a step (at
+least one point) would hide few labels; with fewer groups, standard errors would often be too small."""
 _IGNORED_INPUT = "title"
 """Input column ignored in gold keys: copies of the same text and question may differ in it."""
 

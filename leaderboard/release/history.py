@@ -47,10 +47,10 @@ class ReceivedScore:
 def scores_per_year(n_labels: int, *, can_be_guessed: bool) -> int:
     """Return how many scores that depend on one label an account may receive in 365 days.
 
-    ``n_labels`` counts both halves. If labels can be guessed, a file must beat guessing, so nobody can climb without
-    knowledge. If they cannot, as in question answering, anybody can climb by replacing more and more answers with
-    surely wrong ones: each score then reveals how good the remaining answers are. Majority votes of k exact scores on n
-    binary labels gain sqrt(k / (2 pi n)): at most 1.8 points with one score for every 500 labels of a half.
+    ``n_labels`` counts both halves. If labels can be guessed, a file must beat guessing, so nobody can improve without
+    knowledge. If they cannot, as in question answering, a submitter can replace more and more answers with certainly
+    wrong ones: each score then reveals how good the remaining answers are. Combining k exact scores on n binary labels
+    by majority vote gains sqrt(k / (2 pi n)): at most 1.8 points with one score for every 500 labels of a half.
     """
     return LOOKS_PER_YEAR if can_be_guessed else min(LOOKS_PER_YEAR, n_labels // LABELS_PER_SCORE)
 

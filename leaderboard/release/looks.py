@@ -171,7 +171,7 @@ class _FeedbackRequest:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
     def _score_to_beat(self, task: str, target: str, best: ReceivedScore | None) -> Rung | None:
-        """Return the score to beat: the last released one, with the exact score of its file if for the same variant."""
+        """Return the score to beat: the best released one and, if for the same variant, its file's exact score."""
         if best is None or best.number is None:
             return None
         if best.variant != self._variant(task, target) or best.entry in self.store.moderation.erased:

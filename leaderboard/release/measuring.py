@@ -25,17 +25,17 @@ TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unu
 
 @dataclass(frozen=True)
 class Predicted:
-    """A file's predictions on one target: rows of the shifts that are averaged, and the share of unusable outputs."""
+    """A file's predictions on one target, for all shifts that its score averages, and the share of unusable outputs."""
 
     rows: pl.DataFrame
     unparsed: float
 
 
 def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> dict[str, Predicted]:
-    """Group one task's checked predictions by target, over the sources that its board ranks by.
+    """Group one task's checked predictions by target, for the sources that count for the ranks of its board.
 
-    These are single domains (for a task with an ID domain, only that one). A file without any is ranked by its joined
-    domains, and without these by ``none`` or ``elsewhere``. Models trained on the target itself are excluded.
+    These sources are single domains (for a task with an ID domain, only the ID domain). If the file has none, they are
+    its combinations of domains, or else ``none`` or ``elsewhere``. Models trained on the target itself are excluded.
     """
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())

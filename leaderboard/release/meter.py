@@ -25,10 +25,10 @@ from shiftbench.leaderboard.release.releases import closed_rounds, records_of
 from shiftbench.leaderboard.store import Store
 
 GAIN_PER_ROOT = 0.3
-"""A crowd's gain on the feedback half is at most this times sqrt(answers / texts): the maximum over all simulated
-attacks (``python -m benchmarks labels``; tests compare)."""
+"""Factor c of the bound c * sqrt(answers / texts) on the gain of colluding accounts on the feedback half: the maximum
+over all simulated attacks (``python -m benchmarks labels``; tests compare)."""
 EXACT_PER_ROOT = float(1 / np.sqrt(2 * np.pi))
-"""The same if labels cannot be guessed: the gain of votes weighted by exact scores of random files."""
+"""The same factor if labels cannot be guessed: random files vote on each label, weighted by their exact scores."""
 SAFE_LABELS = 1_000
 """Number of labels in the ranking half below which collusion of accounts cannot be excluded."""
 
@@ -39,10 +39,10 @@ class Meter:
 
     Attributes:
         feedback_answers: number of answers that all accounts received, on the most used target.
-        feedback_gain: a fraction: what pooling them could have gained on that target's feedback half.
+        feedback_gain: bound on the gain from pooling these answers, on that target's feedback half; a fraction.
         n_labels: effective number of labels in the ranking half (``ranking.ranking_labels``).
         round_answers: number of answers of all rounds so far on these labels.
-        round_gain: a fraction: what pooling those could have gained on the ranking half.
+        round_gain: bound on the gain from pooling the rounds' answers, on the ranking half; a fraction.
     """
 
     feedback_answers: int
@@ -63,7 +63,7 @@ def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessab
     Args:
         n_answers: number of scores that all accounts received on these texts.
         n_texts: number of texts in the feedback half.
-        n_classes: number of classes; the gain is at most that from guessing to perfect, 1 - 1 / n_classes.
+        n_classes: number of classes; the gain is at most 1 - 1 / n_classes, from uniform guessing to a perfect score.
         is_guessable: whether labels can be guessed, so that a file must beat guessing (the lower rate).
 
     >>> [round(100 * gain_by_feedback(12 * accounts, 2_000, 2), 1) for accounts in (1, 4, 20, 100)]

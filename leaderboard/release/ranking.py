@@ -51,8 +51,9 @@ def highest_gain(n_answers: int, n_labels: float) -> float:
 
     k answers contain at most k ln 2 nats. To an attacker the labels are independent, so the information about each
     label adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds the increase in the
-    probability of guessing a label. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). The bound holds for any number
-    of accounts and classes, any strategy and any prior knowledge that leaves labels independent of each other.
+    probability of guessing a label. With Jensen's inequality over n labels: sqrt(k ln 2 / (2 n)). The bound holds for
+    any number of accounts and classes, any strategy and any prior knowledge that leaves labels independent of each
+    other.
     Source: Russo and Zou, Controlling Bias in Adaptive Data Analysis Using Information Theory (AISTATS 2016), prop. 1.
 
     >>> [round(100 * highest_gain(4 * answers_per_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]
@@ -62,7 +63,7 @@ def highest_gain(n_answers: int, n_labels: float) -> float:
 
 
 def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
-    """Return the difference at which the mean scores of each two entries count as different, shape (k, k).
+    """Return, for each pair of entries, the difference at which their mean scores count as different, shape (k, k).
 
     This step is a point, or two standard errors of the difference (delete-one-group jackknife) if larger.
 
@@ -149,7 +150,7 @@ def rank_ranges(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int
 
 @dataclass(frozen=True)
 class Scored:
-    """An entry with a score on every target and half; one score per target."""
+    """An entry with its score on each half of each target."""
 
     entry: Entry
     feedback: Sequence[Measured]

@@ -1,6 +1,6 @@
-"""Records of the store: those of each account, in order, and the permanent results of rounds.
+"""Records of the store: numbered records of each account, and the permanent results of rounds.
 
-Each is numbered, added once, and never changed. Names are ``records/<kind>-<account>-<number>.json``, with the account
+A record is added once and never changed. Names are ``records/<kind>-<account>-<number>.json``, with the account
 as 16 digits of its name's SHA-256, and ``records/round-<year>-Q<quarter>.json``.
 """
 
@@ -52,7 +52,7 @@ def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Reco
 def _files(
     store: Store, kind: str, account: str, before: Sequence[Record], record: Record, beside: Mapping[str, bytes]
 ) -> dict[str, bytes] | None:
-    """Return the files to add; None if records were added since."""
+    """Return the files to add; None if other records of the account were added after ``before`` was read."""
     if len(records_of(store, kind, account)) != len(before):
         return None
     name = f"{kind}-{_digest(account)}-{len(before) + 1:06d}.json"

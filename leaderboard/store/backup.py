@@ -107,7 +107,7 @@ class BackedUp:
 
 
 class Listable(Protocol):
-    """A store, as far as a backup reads it."""
+    """The part of a store's interface that backups use."""
 
     @property
     def log(self) -> EventLog:

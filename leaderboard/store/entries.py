@@ -65,9 +65,8 @@ class SubmissionRecord(NamedTuple):
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.DataFrame | None = None) -> str:
     """Compute an entry's id, 16 hex digits: a hash of submitter, predictions (sorted rows) and card.
 
-    All digits of confidences and probabilities count, and the last ones depend on the processor, the number of threads
-    and library versions. So the same predictions computed elsewhere are only certain to have the same id without
-    rounding.
+    All digits of confidences and probabilities count. The last ones depend on the processor, the number of threads and
+    library versions, so the same model's predictions may have another id if they are computed on another machine.
     """
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
     for part in (rows,) if validation is None else (rows, validation):

@@ -58,7 +58,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         by, whom: keys of the person who acted, and of the person concerned.
         facts: further facts, never text that a person wrote.
         words: text that a person wrote, by name; None if there is none, or it was erased.
-        salt, digest: of the words.
+        salt, digest: random salt of the words, and the salted digest that ``hash`` covers instead of them.
     """
 
     n: int
@@ -233,7 +233,7 @@ class EventLog:
     def erased(self, person: str, entries: Collection[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Return the files of a log without a person's name, and without the words about the person and the entries.
 
-        ``files`` are those that add the erasure event, whose own reason stays; events about others are unchanged.
+        ``files`` add the erasure event, which keeps its own reason; events about other persons are unchanged.
         """
         people = msgspec.json.decode(files.get(PEOPLE) or _line(self._people), type=dict[str, str])
         key = next((key for key, name in people.items() if name == person), None)
@@ -318,7 +318,7 @@ def digest_of_names(names: Collection[str]) -> str:
 
 
 def digests_of(records: Mapping[str, bytes]) -> dict[str, str]:
-    """Compute the digests by which the log knows records of rounds: sha256 by name."""
+    """Compute the digests of rounds' records that the log stores: SHA-256 by record name."""
     return {name: hashlib.sha256(content).hexdigest() for name, content in records.items()}
 
 

@@ -30,10 +30,11 @@ _DROPS = ("average drop", "worst TD", "SD", "TD")
 
 @dataclass(frozen=True)
 class IntervalChange:
-    """The intervals of one score on a board before and after, over entries, or over entries' shifts.
+    """How a new metric version changes the intervals of one score on a board.
 
-    ``values`` is the number of values scored under both versions. Widths are means over those with an interval under
-    both, as fractions; ``clear`` counts significant drops, None for scores.
+    A score has one value per entry or, for scores of shifts, one per entry and shift. ``values`` counts those scored
+    under both versions. Widths are means over values with an interval under both, as fractions; ``clear`` counts
+    significant drops, None for scores that are not drops.
     """
 
     figure: str
@@ -305,7 +306,7 @@ def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
 
 
 def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | RenderableType:
-    """Format the numbers and widths of 95% intervals before and after, and how many drops they distinguish from 0."""
+    """Format the numbers and mean widths of 95% intervals before and after, and the numbers of significant drops."""
     if not changes:
         return f"{title}: all intervals are unchanged"
     rows = []

@@ -93,7 +93,7 @@ from shiftbench.validation.versions import SETTINGS_CURE
 class CheckedRows(NamedTuple):
     """The checked rows of an entry (``CHECKED_PREDICTIONS``): on test rows and, if it has any, on validation rows.
 
-    ``validation_problem`` is the reason why the validation file cannot be read, if so.
+    ``validation_problem`` is the reason why the validation file cannot be read; None if it can, or there is none.
     """
 
     predictions: pl.DataFrame
@@ -101,7 +101,7 @@ class CheckedRows(NamedTuple):
     validation_problem: InvalidInput | None
 
     def refuse_lost_validation(self) -> None:
-        """Raise the reason why the entry's validation rows cannot be read, if so."""
+        """Raise InvalidInput, with the reason, if the entry's validation rows cannot be read."""
         if self.validation_problem is not None:
             raise self.validation_problem
 
@@ -139,7 +139,7 @@ def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, fi
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
         what = "no board can show this entry: its predictions are only for candidate data sets"
-        cure = "use 'shiftbench study protocol' for this file, or also predict the task that they are candidates for"
+        cure = "compare candidate data sets with 'shiftbench study protocol', or add predictions for the task itself"
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))
 
 
@@ -215,7 +215,7 @@ class Store:
             folders: the available datasets.
             submitter: the account.
             daily_quota: maximum number of entries per submitter and UTC day; None: unlimited.
-            score: function of the checked predictions: whether to score them now; otherwise ``scores`` does it later.
+            score: function that returns whether to score checked predictions now; otherwise ``scores`` does it later.
             checks: reads and checks the files; a server passes checks that run in another process.
             validation: a file with predictions of the same models on validation rows, stored for forecasts.
             ask_hub: function that returns facts about a new entry's model (``model_facts.read_hub_facts``).
@@ -421,7 +421,7 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Upload scores to the store's repository, if it is one: recomputed ones, and those that it lacks."""
+        """Upload recomputed and missing scores to the store's repository; does nothing for a local store."""
         paths = [path(each) for each in made for path in (scores_path, table_path, forecasts_path)]
         self._place.share([path for path in paths if (self.root / path).is_file()])
 

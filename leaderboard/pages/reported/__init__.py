@@ -2,9 +2,9 @@
 
 A paper's table is a CSV in this folder, one score per row: benchmark, task, model, setting, figure (a column of the
 board, or a data set: its name in the paper, ``Provenance.title``, or our name of the domain), score as printed (empty
-if the paper prints none) and note, a footnote on the model's row. ``tables.json`` lists the tables with properties of
-all rows: ``notes`` (for some tasks and subsets, or for all), the ``paradigms`` of models or settings, and the settings
-``without_home``, whose models were trained on no ID data, so that they have no drop.
+if the paper prints none) and note, a footnote on the model's row. ``tables.json`` lists the tables, each with
+``notes`` (for some tasks and subsets, or for all), ``paradigms`` by model or setting, and ``without_home``: settings
+whose models were not trained on ID data, so they have no drop.
 """
 
 import csv
