@@ -55,7 +55,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transform
 
 @dataclass(frozen=True, kw_only=True)
 class DaiclOptions(OptimizerOptions):
-    """The options of a training, and what is adapted."""
+    """Options of DAICL's training: model, sentence encoder, and the layers that get low-rank updates."""
 
     model: str = option(MISSING, "Hub id or path of a causal language model.")
     encoder: EncoderName = DEFAULT_ENCODER

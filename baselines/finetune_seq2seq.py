@@ -30,7 +30,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
-"""Maximum tokens of a generated text; for answers the BOSS paper's."""
+"""Maximum tokens of a generated text; for answers, the value of the BOSS paper."""
 _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
 
 

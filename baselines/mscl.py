@@ -57,7 +57,7 @@ class Mscl(ClassifierFinetuner):
 
 @dataclass(frozen=True)
 class MsclOptions(OptimizerOptions):
-    """The options of a training, and the encoder."""
+    """Options of MSCL's training, and its encoder."""
 
     model: str = option("roberta-large", "Hub id or path of the pretrained encoder.")
 

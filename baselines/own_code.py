@@ -175,7 +175,7 @@ def _import(place: str, option: str) -> ModuleType:
 
 
 def _line_in(error: Exception, file: Path) -> str:
-    """Format the number of the last line of a file in an error's traceback; "" if there is none."""
+    """Format the line number of an error's last traceback entry in a file; "" if the traceback has none."""
     if isinstance(error, SyntaxError):
         return f" (line {error.lineno})"
     lines, trace = [], error.__traceback__

@@ -78,7 +78,7 @@ class AnswerOptions(DomainOptions):
     )
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return the options for what is predicted, by their names in ``train_and_predict``."""
+        """Return the options that determine what is predicted, as keyword arguments of ``train_and_predict``."""
         return {"candidates": self.candidates, "validation": self.validation}
 
     def settings(self) -> Mapping[str, Any]:
@@ -93,7 +93,7 @@ class RunOptions(AnswerOptions):
     probabilities: Probabilities = False
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return the options for what is predicted, by their names in ``train_and_predict``."""
+        """Return the options that determine what is predicted, as keyword arguments of ``train_and_predict``."""
         return {**super().prediction_settings(), "probabilities": self.probabilities}
 
 

@@ -10,7 +10,7 @@ each strategy spends the same budget of further labels:
 - by the advice in four rounds, each with a new check and a quarter of the budget.
 
 If the advice is to label no domain, the rest of the budget is not spent. A final check decides which domains are
-accepted. A domain is acceptable in truth if its drop, with all labels of it and of the source, is below 5 points. The
+accepted. A domain is truly acceptable if its drop with all labels of domain and source is below 5 points. The
 error is the share of domains with a wrong decision; open decisions (*label*) count as not accepted.
 
 All strategies label texts in the same random order. Intervals are for the mean difference of errors over the given

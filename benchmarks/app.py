@@ -54,14 +54,14 @@ _TEMPLATES = 4
 """Number of entries that are scored; all others are copies of them."""
 _TASK = "nli"
 SMALL = 0.03
-"""Test sizes of the copied entries, as a share of Table 2's: the smallest at which every shift has replicates."""
+"""Test sizes of copied entries, as a share of the paper's: the smallest with bootstrap replicates for every shift."""
 _NOISE = 0.005
 """Standard deviation of the noise on each replicate of a copy: entries with equal replicates are slower to rank."""
 _ROW = "table.sb-board tbody tr"
 _COMPARED = "main table"
 """Selector of an element that a comparison page only has when it is finished."""
 _PICTURE = "table.sb-cells"
-"""The matrix of an entry's page."""
+"""Selector of the score matrix on an entry's page."""
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 _CHANGED = """
 (change) => new Promise((done) => {
@@ -77,7 +77,7 @@ _CHANGED = """
   element.dispatchEvent(new Event(element.tagName === 'INPUT' ? 'input' : 'change', {bubbles: true}));
 })
 """
-"""Milliseconds from a changed filter, or a click, to the frame that shows other rows."""
+"""JavaScript: return the milliseconds from a changed filter, or a click, to the frame that shows other rows."""
 _ROUND_TRIP = """
 async (address) => {
   const begun = performance.now();
@@ -85,7 +85,7 @@ async (address) => {
   return performance.now() - begun;
 }
 """
-"""Milliseconds of an empty response."""
+"""JavaScript: return the milliseconds until a response is read."""
 
 
 def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:

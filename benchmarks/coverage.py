@@ -18,7 +18,7 @@ from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50
-"""Minimum number of intervals for showing the share of true ones: fewer come only from unusual tasks."""
+"""Minimum number of intervals for showing their coverage: if there are fewer, only unusual tasks have an interval."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Judged:
         errors: errors of the method on these boards.
         by_board: mean error on each board; None without a forecast.
         n_compared: number of domains with a forecast of both the method and the mean drop.
-        less: mean error minus that of the mean drop, with 95% limits over domains; None with fewer than two domains.
+        less: mean error minus that of the baseline "mean drop", with 95% limits over domains; None below two domains.
         p: corrected p value of ``less``; None if not tested.
         p_regret, p_pairs: corrected p values of the order, by regret and by pairs of domains; None if not tested.
     """
@@ -109,7 +109,7 @@ def judge(found: Sequence[Forecasted]) -> list[Judged]:
 
 
 def _less_mean_drop(points: dict[str, list[Point]], method: str) -> Floats:
-    """Return the error of a method minus that of the mean drop, by domain, if both have a forecast."""
+    """Return a method's error minus that of the baseline "mean drop", for each domain with a forecast by both."""
     floor = {point[:3]: abs(point.error) for point in points.get("mean-drop", ())}
     both = [(point.domain, abs(point.error) - floor[point[:3]]) for point in points[method] if point[:3] in floor]
     if not both:
@@ -170,7 +170,7 @@ class OrderCell:
 
 
 def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
-    """Simulate the test of ordering: domains with a score SD of 8 points, 400 labels each, and three methods."""
+    """Simulate the test of how well three methods order domains, whose true scores have an SD of 8 points."""
     cells = []
     for k in (MIN_ORDERED, 8, 12):
         for correlation in (0.0, 0.6, 0.9):
@@ -335,7 +335,7 @@ def spent_table(cells: Sequence[Spent]) -> PlainTable:
     ]
     heads = (
         "models (number)", "labels per domain", "wrong if even, %", "wrong if targeted, %", "difference",
-        "difference of points lost",
+        "difference in points lost",
     )  # fmt: skip
     title = f"Decisions at a margin of {100 * MARGIN:g} points, by allocation of labels"
     return PlainTable(title, heads, rows)

@@ -1,4 +1,4 @@
-"""Failure rates of simulated gates: on domains exactly at the limit, where every failure is a false alarm, and beyond.
+"""Failure rates of simulated gates, on domains exactly at the limit (every failure is a false alarm) or beyond it.
 
 Correctness may be correlated within groups: each group has its own probabilities, sampled around the true ones
 (Dirichlet), which no formula of the gate assumes.
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _LIMIT = {"max_drop": 0.05, "max_regression": 0.01}
 """Limits of the simulated gates, as fractions."""
 _CHURN = 0.05
-"""Share of texts that only the new model has correct; as many are lost in addition to the regression."""
+"""Share of texts that only the new model predicts correctly; only the old one: this share plus the regression."""
 
 
 class Texts(NamedTuple):

@@ -1,7 +1,7 @@
 """Synthetic files of BOSS's large data sets, at the published sizes, for measuring memory and time of builds.
 
-Files have the release's format, number of rows and approximate words per row; MRQA's lack the list of the context's
-words, which the build does not read. Word frequencies are like those of a language (few frequent, many rare); one row
+Files have the release's format, number of rows and approximate words per row; MRQA's files lack the tokenised
+context, which the build does not read. Word frequencies are like those of a language (few frequent, many rare); one row
 in fifty is a near duplicate with an added word, and one in a hundred a duplicate. The small data sets are not included.
 """
 
@@ -236,7 +236,7 @@ SHAPES: Mapping[str, Shape] = {
     **_SHAPES,
     "all of them": Shape(None, tuple(write for shape in _SHAPES.values() for write in shape.writers)),
 }
-"""By the names of the data sets."""
+"""Data sets built together, by their names."""
 
 
 def write_release(shape: str, raw: Path, scale: float) -> int:

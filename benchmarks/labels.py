@@ -9,13 +9,13 @@ setting are simulated at once: arrays have one row per draw.
 feedback, Bayesian  submits files whose expected score equals the hurdle (the score to beat). Known labels serve as
                     levers: some are submitted wrong to lower the expected score; other labels are sampled. Beliefs are
                     updated after each score and each refusal (diagonal Gaussian updates)
-feedback, boosting  submits files sampled from the prior beliefs; they vote, weighted by how much better or worse than
-                    expected their scores are
+feedback, boosting  submits files sampled from the prior beliefs; each file then votes for its labels, weighted by how
+                    much better or worse than expected its score is
 ranking, Bayesian   chooses every comparison (cut) of the rounds, as if the crowd knew which texts are in which half:
                     two files differ on a block of labels, and on as many known labels as make both outcomes equally
                     likely
 ranking, boosting   nominates files sampled from the prior beliefs; cuts are proposed from their feedback halves, and
-                    files vote according to their rank
+                    each file votes for its labels, weighted by its rank
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -171,7 +171,7 @@ class Ladders:
 
 
 def paired_step(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
-    """Return, per draw, the smallest difference between two files' accuracies that counts; texts are ungrouped."""
+    """Return, per draw, the smallest difference between two files' accuracies that is reported; texts are ungrouped."""
     differences = first.astype(np.int8) - second
     squares, mean = np.square(differences).mean(axis=1), differences.mean(axis=1)
     variance = np.maximum(squares - mean**2, 0) / (first.shape[1] - 1)
@@ -245,7 +245,7 @@ def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats,
 
 
 def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    """Attack the feedback half with the boosting strategy: files sampled from the prior beliefs vote.
+    """Attack the feedback half with the boosting strategy: files sampled from the prior beliefs vote for their labels.
 
     Yields: the number of accounts used so far, if it is in ``accounts``, and the gain of each draw.
     """
@@ -323,7 +323,8 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
 def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
     """Attack the ranking half with the boosting strategy for a year of rounds; return the gain of each draw.
 
-    Every round ranks the best guess and one file per account, sampled from the prior beliefs; they vote by rank.
+    Every round ranks the attacker's best guess and one file per account, sampled from the prior beliefs; each file then
+    votes for its labels, weighted by its rank.
     """
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     seen, n_texts = crowd.draw(), crowd.gold.shape[1]  # labels of the feedback half, as well known as these
@@ -348,7 +349,7 @@ def _balance(placed: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def confirmed_cuts(feedback: NDArray[np.bool_], ranking: NDArray[np.bool_]) -> list[Cut]:
-    """Return the confirmed cuts of a round.
+    """Return the confirmed cuts of a round: divisions of its entries into better and worse ones.
 
     Args:
         feedback: whether each entry is correct on each text of the feedback half, shape (n_entries, n_texts).

@@ -53,7 +53,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Weeks until an alarm; a value is None if there is no alarm by then within the year.
+    """Quantiles of the weeks until an alarm; None if a quantile is not reached within the year.
 
     Attributes:
         median, low, high: median with its distribution-free 95% limits.

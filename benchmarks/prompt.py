@@ -4,7 +4,7 @@ For ``python -m benchmarks prompt``. The server is a stub in a separate process 
 chat after 20 ms. The bare loop is ``asyncio`` with the package ``openai`` at the same concurrency, without checking,
 counting or caching. The model for label scoring has random weights, so nothing is downloaded; its prompts share a
 prefix of 60 tokens, like an instruction, followed by 30 to 120 of their own. The reference reads each prompt once per
-label, and only the logits that it needs. The two alternate; a ratio is that of the two medians shown.
+label, and only the logits that it needs. Package and reference are timed alternately; ratios are of the medians shown.
 """
 
 import asyncio

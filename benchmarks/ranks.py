@@ -31,7 +31,7 @@ MODELS, UNITS = (5, 20, 180), (8, 12, 41, 500)
 EQUAL = (
     "normal", "heavy tails", "binary items", "clusters", "missing cells", "families, 20%", "families, 50%", "skewed",
 )  # fmt: skip
-"""Kinds of pages of equal models; on skewed ones half of the models err rarely but severely: no guarantee."""
+"""Kinds of pages of equal models; no guarantee for skewed ones, where half of the models make rare, large errors."""
 IGNORED = ("families of 20% ignored", "families of 50% ignored")
 POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}
@@ -50,7 +50,7 @@ class Cell:
         models: number of models per page.
         units: number of units per page.
         pages: number of simulated pages.
-        ours: share of pages with a false separation; for power, share of the different pairs that are separated.
+        ours: share of pages with a false separation; for power, share of pairs of different models separated.
         bonferroni: the same for paired t tests with Bonferroni's correction.
     """
 

@@ -226,7 +226,7 @@ def _cells(folder: DatasetFolder, predictions: pl.DataFrame) -> Iterator[_Cell]:
 
 
 def _depth_weightings(folder: DatasetFolder, task: str, source: str, target: str, rows: pl.DataFrame) -> list[Any]:
-    """Compute the depth weights for each lambda, twice: TT is weighted like ST, and costs as much."""
+    """Compute the depth weights for each lambda, and repeat them, because ST and TT are both scored with them."""
     table = rows.join(folder.depth(task, source, target), on="id", maintain_order="left")
     depth, weight = table["depth"].to_numpy(), table["weight"].to_numpy()
     return 2 * [weight * least_deep(depth, lambda_) for lambda_ in LAMBDAS]

@@ -110,7 +110,7 @@ NULL = [
     Setting("5 runs, macro-F1", (5, 5), run_sd=_SPREAD, first_class=0.3),
     Setting("10 runs that hardly differ", (10, 10), run_sd=(0.002, 0.002)),
 ]
-"""Both recipes are equal, and differ on at least 25 groups of texts."""
+"""Settings with equally good recipes, whose predictions differ on at least 25 groups of texts."""
 CAUTIOUS = [
     Setting("10 runs, shared seeds", (10, 10), run_sd=_SPREAD, shared_seeds=True),
     *(
@@ -118,9 +118,9 @@ CAUTIOUS = [
         for n in (1, 3, 10)
     ),
 ]  # fmt: skip
-"""Both are equal, with less information: they differ on few texts, or shared seeds make differences smaller."""
+"""Settings with equally good recipes, but few differing texts, or shared seeds that make differences smaller."""
 FAILING = [Setting(f"{n} runs each", (n, n), n_groups=600, run_sd=_SPREAD, failing=0.1) for n in (5, 10, 29)]
-"""One run in ten of A loses 20 points, and the others compensate; B never fails."""
+"""Settings in which one run in ten of A loses 20 points, and A's other runs compensate for it; B never fails."""
 POWER = [
     Setting("300 groups of 3", ahead=0.05),
     Setting("50 groups of 10", n_groups=50, size=10, ahead=0.07),
@@ -128,7 +128,7 @@ POWER = [
     Setting("600 texts, macro-F1", n_groups=600, size=1, first_class=0.4, ahead=0.07),
     Setting("150 texts, macro-F1, 15 of a class", n_groups=150, size=1, first_class=0.1, ahead=0.14),
 ]
-"""A is better; single runs."""
+"""Settings in which A is better; single runs."""
 
 
 def draw_study(setting: Setting, rng: np.random.Generator) -> Study:
@@ -169,7 +169,7 @@ def _run_levels(setting: Setting, rng: np.random.Generator, is_first: bool) -> l
 
 
 def _answers(levels: Sequence[Floats], ease: Floats, setting: Setting, rng: np.random.Generator) -> tuple[Bools, Bools]:
-    """Sample the correct predictions of the runs of A and of B, shape (n_runs, n) each."""
+    """Sample whether the runs of A, and of B, predict each text correctly, shape (n_runs, n) each."""
     first, second = (
         rng.random((each.size, ease.size)) < ndtr(_LATENT_SD * ndtri(each)[:, None] + ease) for each in levels
     )

@@ -28,7 +28,7 @@ Metric = Literal["accuracy", "macro_f1", "token_f1"]
 
 DOMAINS = ("a", "b", "c")
 NAMES = {"ss": "SS", "st": "ST", "sd": "SD", "td": "TD", "mean_st": "mean ST", "average_drop": "average drop"}
-"""Figures of every simulated task, as a table names them."""
+"""Scores of every simulated task, with their names in tables."""
 _OF_TEXT = 0.3
 """Share of the latent variance that is specific to the text, so that models err on the same texts."""
 _PARTIAL = 0.8

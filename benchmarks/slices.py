@@ -25,7 +25,7 @@ from shiftbench.scoring.scores.slices import Texts
 Ints = NDArray[np.int64]
 
 WRONG, WRONG_THERE, ENOUGH = 0.1, 0.4, 0.75
-"""Shares of errors elsewhere, and on the source with more errors; minimum purity and recall for recovery."""
+"""Error rates of the other sources, and of the source with more errors; minimum purity and recall for recovery."""
 _LEAST = 30
 """Minimum number of texts of a slice."""
 _TEXTS = 1500

@@ -45,8 +45,8 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
 def collect(trials: Sequence[Trial], stored: StoredTrials, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from its finished trials.
 
-    The result equals that of ``shiftbench train`` with all sources and seeds, and the card contains that command. Its
-    content hash is that of ``dataset`` if the trials have one. Files that would not change are not rewritten.
+    The result equals that of ``shiftbench train`` with all sources and seeds, and the card contains that command,
+    and the content hash of the trials' ``dataset`` if they have one. Files that would not change are not rewritten.
 
     Args:
         trials: trials of the model on the task, in the order of the file.

@@ -95,9 +95,9 @@ class Rates:
 
 @dataclass(frozen=True)
 class GridEstimate:
-    """Estimated cost of an entry: number of trials, of unfinished ones (``left``), and their steps and total seconds.
+    """Estimated cost of an entry: number of trials, and number (``left``), steps and seconds of unfinished ones.
 
-    Steps are None if the program has none, seconds if unknown.
+    ``steps`` is None if the program does not train in steps, ``seconds`` if the time is unknown.
     """
 
     model: str
@@ -120,7 +120,7 @@ def estimate(
     """Estimate the cost of a grid's trials.
 
     Args:
-        waiting: the unfinished ones of all trials.
+        waiting: those of ``trials`` that are unfinished.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         code: base folder of the paths of user code.
     Returns: an estimate for each entry, in the grid's order.
@@ -148,7 +148,7 @@ def estimate_on_gpu(
     """Estimate the cost of a grid's trials on a GPU that is not present.
 
     Args:
-        waiting: the unfinished ones of all trials.
+        waiting: those of ``trials`` that are unfinished.
         rows: counts the rows of a trial.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         gpu: name of a GPU in ``architectures.toml``.
@@ -333,7 +333,7 @@ _CONFIG_KINDS = {"deberta-v2": "deberta", "t5": "encoder-decoder", "bart": "enco
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model's dimensions; encoder and decoder layers are added, and an attention of width 0 has the hidden width."""
+    """A model's dimensions; ``layers`` includes encoder and decoder; ``attention`` 0 stands for the hidden width."""
 
     kind: str
     layers: int

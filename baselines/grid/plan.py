@@ -94,7 +94,7 @@ class GridModel(_GridTable):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_parameters(cls, table: Any) -> Any:
-        """Drop the number of parameters, which an estimate for other machines used until 0.3."""
+        """Drop the key ``parameters`` (a model's size), used until 0.3 to estimate the cost on other machines."""
         if not isinstance(table, dict) or "parameters" not in table:
             return table
         warnings.warn("'parameters' of a grid has no effect; the key is removed in 0.4", FormerName, stacklevel=2)

@@ -42,7 +42,7 @@ class Result(NamedTuple):
 
     @property
     def is_at_floor(self) -> bool:
-        """Return whether no score under shift is shown to exceed that of the best constant prediction."""
+        """Return whether under every shift the score is not shown to be above that of the best constant prediction."""
         shifts = self.scores["tasks"][0]["shifts"]
         return bool(shifts) and all("st" in shift["at_floor"] for shift in shifts)
 

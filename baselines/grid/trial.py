@@ -47,7 +47,7 @@ _OUT_OF_MEMORY = (
     # Messages if an import or the start of a worker ran out of memory.
     *("failed to map segment", "unknown error: error return without exception set", "returned null without setting"),
 )
-"""Lower-case substrings of a log that indicate out of memory; libraries fail in many ways then, including SIGABRT."""
+"""Lower-case substrings of a log that indicate out of memory; libraries report it in many ways, including SIGABRT."""
 _STARTED = "$ shiftbench "
 """Prefix of the log line that starts an attempt at the trial."""
 _LESS_MEMORY = "run fewer trials at once (--slots), or use a smaller batch_size (accumulate keeps the effective one)"
@@ -174,7 +174,7 @@ def trial_data(folder: DatasetFolder, task: str, options: Sequence[str]) -> str:
     """Hash the rows that a trial reads: all rows of its task, because some programs read training texts of the targets.
 
     Args:
-        folder: the dataset; other tasks count only if they contain candidates for this task that are predicted, too.
+        folder: the dataset. With the option ``--candidates``, the rows of this task's candidates are hashed, too.
     """
     candidates = [name for name, info in folder.manifest.tasks.items() if info.candidates_for == task]
     return folder.tasks_hash([task, *(candidates if "--candidates" in options else [])])

@@ -23,7 +23,7 @@ def list_doubts(
 
     Args:
         model: the model, which has counted the texts that it did not read in full.
-        gold: codes of the gold labels; None for other kinds of task. Not used if any label is withheld.
+        gold: codes of the gold labels; None if the task has no label codes. Not used if any label is withheld.
         predicted: the predictions, one for each gold label.
         labels: the task's labels.
     """
@@ -50,8 +50,8 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
     The score is balanced accuracy (mean recall of the labels that occur), so a constant prediction gains nothing. The
     best permutation is found by linear assignment on the recalls. It is reported only if it gains at least 10 points,
     significant at 1%: under the hypothesis that a fixed permutation gains nothing, Hoeffding's inequality bounds the
-    probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), for K labels that occur, label g n_g times;
-    multiplied by the k! - 1 other permutations of all k labels (Bonferroni).
+    probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), where K labels occur, and label g occurs n_g times.
+    The bound is multiplied by k! - 1, the number of other permutations of all k labels (Bonferroni).
 
     Args:
         gold: codes or names of the gold labels, shape (n,).

@@ -1,7 +1,7 @@
 """The initial head for fine-tuning: the checkpoint's head if its label names match the task's, otherwise a new one.
 
-Its outputs are reordered by label name. Otherwise, a checkpoint with the same labels in another order would start with
-permuted outputs, and its predictions would be wrong without training.
+The head's outputs are reordered by label name. Without this, a checkpoint with the same labels in another order would
+start with permuted outputs, and its predictions would be wrong without training.
 """
 
 from collections.abc import Sequence

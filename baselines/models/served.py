@@ -59,7 +59,7 @@ class ServedModel(LoadedModel):
         return predictions.to_frame()
 
     def _read(self, answer: "ModelAnswer", row: Mapping[str, Any]) -> str:
-        """Parse the response to a row as the task's prompt does; a label map adds names and maps them to labels."""
+        """Parse the response to a row with the task's prompt; names in a label map are mapped to labels."""
         from shiftbench.baselines.prompting.parsing import first_label, usable_text
 
         assert self.prompt is not None

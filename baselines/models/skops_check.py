@@ -345,7 +345,7 @@ def _json_node(value: Any) -> Node:
 
 
 def _text_types(n_keys: int) -> Node:
-    """Build the types of a dict's keys, all strings."""
+    """Build the node that lists the types of a dict's keys, which are all strings."""
     types = [{"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}] * n_keys
     return {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": types}
 

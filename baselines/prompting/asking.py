@@ -133,7 +133,7 @@ class Asker:
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
-    """Raise InvalidInput if some of n requests remain unanswered: ``missing``: their rows; ``again``: how to repeat."""
+    """Raise InvalidInput if any of n requests, for the rows ``missing``, is unanswered; ``again``: command to retry."""
     if missing:
         what = f"{len(missing):,} of {plural(n, 'request')} received no answer"
         found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"

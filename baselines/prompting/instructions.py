@@ -104,7 +104,7 @@ def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None =
     """Return the wording of a task of a benchmark.
 
     Args:
-        task: the task's name; a placebo has the wording of its original task, candidates that of the task they are for.
+        task: the task's name; a placebo task and candidate data sets have the wording of the real task.
         instruction: a user instruction that replaces ours; ``{labels}`` is replaced in it, too.
     """
     words = _BY_TASK.get((benchmark, info.candidates_for or task.removesuffix(PLACEBO)))

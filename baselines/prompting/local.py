@@ -220,7 +220,7 @@ class LocalModel:
 
 
 def _use_float_head(model: Any) -> None:
-    """Replace the last layer by one in single precision: in bf16, of two or three digits, labels would tie."""
+    """Replace the last layer by one in single precision: bf16 has only two or three digits, so labels would tie."""
     import torch
 
     if model.get_output_embeddings().weight.dtype == torch.float32:

@@ -31,9 +31,9 @@ class Ending(StrEnum):
 
     COMPLETE = "complete"
     TRUNCATED = "truncated"
-    """At the maximum number of tokens, of the request or the model."""
+    """Cut off at the maximum number of tokens of the request or the model."""
     REFUSED = "refused"
-    """By the model, or by a content filter."""
+    """Refused by the model, or by a content filter."""
     TOO_LONG = "too long"
     """Not generated: the prompt leaves no room for the response."""
 

@@ -163,10 +163,10 @@ def _scores_of(answer: ModelAnswer) -> LabelScores | None:
 
 
 def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[str]) -> list[LabelScores | None]:
-    """Calibrate the scores of n rows by those of each row's content-free inputs, which follow them in ``scores``.
+    """Calibrate the scores of n rows by the scores for content-free inputs, which follow the rows' own in ``scores``.
 
-    Raises: InvalidInput listing the labels that are censored anywhere: a bound would be divided like a value, and a
-        label that is never predicted would win.
+    Raises: InvalidInput listing the labels that are censored in any response: only a bound on their probability is
+        known, and using the bound as the value could favour labels that are never predicted.
     """
     censored = {place for each in scores if each is not None for place in each.censored}
     if censored:

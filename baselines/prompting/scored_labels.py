@@ -1,7 +1,7 @@
 """Log-probabilities of labels from a model: of all labels, or of those among a server's most likely tokens.
 
-A server lists only the 20 most likely tokens. A label that starts with none of them is censored: its probability is at
-most what the listed tokens leave of 1.
+A server lists only the 20 most likely tokens. A label that starts with none of them is censored: its probability is
+known only to be at most 1 minus the sum of the listed probabilities.
 """
 
 import json
@@ -99,9 +99,9 @@ def _common_prefix(left: Sequence[Any], right: Sequence[Any]) -> int:
 def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[str], *, ended: bool) -> LabelScores:
     """Sum the probabilities of listed tokens by the label that they start.
 
-    If a token starts several labels, its probability is divided by the alternatives for the next token of the generated
-    response. A label that is a prefix of another one counts if something else follows it. Some servers do not list the
-    end of the response: a label at the end then gets all of the probability, and the same amount counts as unlisted.
+    If a generated token starts several labels, its probability is divided among them like the alternatives for the next
+    token. A label that is a prefix of another one is counted if the next token does not continue the longer label. Some
+    servers do not list the end of the response: the whole probability then counts for a label there, and as unlisted.
 
     Args:
         positions: for each token of the response, in order, the generated text (``token``) and the most likely

@@ -222,7 +222,7 @@ class ModelServer:
 
 
 def _prefix(request: Request) -> str:
-    """Return the prefix that a prompt may share: all but its last message, or but the last line of a single one."""
+    """Return the part that prompts may share: all messages but the last, or all but the last line of a single one."""
     *before, last = [message["content"] for message in request.messages]
     return "\n".join(before) if before else last.rpartition("\n")[0]
 

@@ -3,7 +3,7 @@
 Two protocols. ``dr`` (DR paper, appendix E): the instruction is the system message, the example the user message, and
 each demonstration a user and an assistant message before it, truncated to 256 tokens. ``boss`` (BOSS paper, Table 22):
 instruction, format, demonstrations and input in one user message; entities are listed by type instead of tagged word by
-word, separated here by semicolons, because some contain a comma.
+word, separated here by semicolons, because some entities contain commas.
 """
 
 from collections.abc import Mapping, Sequence

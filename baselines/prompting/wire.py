@@ -13,7 +13,7 @@ from shiftbench.validation.report import first_line
 TOP = 20
 """Alternatives requested per token of a chat response: the maximum of OpenAI's servers."""
 LABEL_END = "\n"
-"""Follows a scored label if one label is a prefix of another."""
+"""Appended to every scored label if one label is a prefix of another."""
 
 
 class Api(StrEnum):

@@ -1,7 +1,7 @@
 """The papers' tables and figures: rows of ``papers.toml``, and our stored results next to the papers' numbers.
 
-``shiftbench study reproduce`` runs a row. The papers' numbers are those of the boards (``leaderboard/pages/reported``),
-and of ``reported`` here.
+``shiftbench study reproduce`` reproduces a row. The papers' numbers are stored in ``leaderboard/pages/reported`` (those
+shown on boards) and in ``reported`` next to this file.
 """
 
 import csv

@@ -1,6 +1,6 @@
-"""Print the upstream files that ``RAW`` must contain for each board's tasks, as a table.
+"""Print the upstream files from which each board's tasks are built, as a table (``RAW``: the folder of these files).
 
-Trials are restored if the rows of their task are equal; other contents of ``RAW`` or the folder do not matter.
+Stored trials are used if the rows of their task are equal; other files in ``RAW``, and other tasks, do not matter.
 
     python baselines/results/raw_files.py build/dr build/boss build/df1
 """

@@ -57,7 +57,7 @@ def fit_balanced_layer(
         features: features of the source's validation rows, never of a target, shape (n, d).
     Returns: weights, shape (C, d), and biases, shape (C,).
     Raises: InvalidInput if a label has no row.
-    Source: Kirichenko et al. 2023, sec. 5, with L2 in place of L1, as scikit-learn's L1 is for two classes.
+    Source: Kirichenko et al. 2023, sec. 5, with L2 in place of L1, which liblinear supports for two classes only.
     """
     lacking = sorted(set(range(n_classes)) - set(labels.tolist()))
     if lacking:

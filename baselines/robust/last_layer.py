@@ -1,4 +1,4 @@
-"""The last layer of a classifier, and its input features, which methods mix, align or refit the layer on."""
+"""The last layer of a classifier, and its input features, which methods mix, align, or use to refit the layer."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -58,7 +58,7 @@ class MethodTraining:
     Attributes:
         rows: training rows, which a method may change before training. The features of each row include ``row``, its
             index, and, for methods ``of_domains``, ``domain``, the index of its domain in alphabetical order.
-        inputs: their text columns; EDA changes the last one.
+        inputs: the text columns of the rows; EDA changes the last one.
         n_classes: number of labels of the task.
         seed: seed of the run.
         embeddings: returns the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
@@ -340,7 +340,7 @@ def _with_strengths(name: str, method: TrainingMethod) -> str:
 
 
 def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words: bool) -> None:
-    """Raise InvalidInput if methods cannot be combined, or are not for the trained model."""
+    """Raise InvalidInput if methods cannot be combined, or if one requires a classifier and ``of_words`` is true."""
     shared = [name for name in classes if sum(short_name(name) == short_name(other) for other in classes) > 1]
     if shared:
         found, cure = " and ".join(f"'{name}'" for name in shared), "rename one of the classes"

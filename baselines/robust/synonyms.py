@@ -75,8 +75,8 @@ def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: i
 def _whole_words(tokenizer: Any) -> dict[str, int]:
     """Find the lower-case words that are a single piece of a tokenizer, and the pieces' ids.
 
-    Vocabularies mark word starts in different ways, so each piece is decoded and tokenized again: a word must return
-    its piece.
+    Vocabularies mark word starts in different ways, so each piece is decoded and tokenized again; only words that
+    give the same piece are kept.
     """
     spelled = {
         identity: tokenizer.convert_tokens_to_string([piece]).strip()

@@ -25,7 +25,7 @@ class Finetuner(ABC):
     """Trains models of one task. Subclasses define the model, its features, its score, and its predictions.
 
     Attributes:
-        copied_columns: the text columns of the methods; EDA changes the last one.
+        copied_columns: the text columns given to the methods; EDA changes the last one in its copies.
         reads_labels: whether the model's decoder reads the labels (teacher forcing).
         replaces_loss: whether ``Robustness`` builds the loss even without methods, instead of the model's own loss.
 

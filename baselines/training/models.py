@@ -59,13 +59,13 @@ def padding_token(tokenizer: Any, name: str) -> int:
 
 
 def set_padding(model: Any, token: int) -> None:
-    """Set the padding token in a model's configuration: a decoder reads the label at the last other token."""
+    """Set the padding token in a model's configuration: a decoder classifies at the last token that is not padding."""
     for config in {id(each): each for each in (model.config, model.config.get_text_config())}.values():
         config.pad_token_id = token
 
 
 def model_version(name: str) -> Any:
-    """Return the version of a model as JSON data: its files' states, or a Hub revision; None if neither is known."""
+    """Return the version of a model as JSON data: the state of each file, or a Hub revision; None if unknown."""
     folder = Path(model_path(name))
     if not folder.is_dir():
         return getattr(load_config(name), "_commit_hash", None)

@@ -71,7 +71,7 @@ class Hyperparameters:
     accumulate: int = 1
 
     def with_typed(self, **typed: Any) -> "Hyperparameters":
-        """Replace the settings that were given; None means not given."""
+        """Return a copy with the given settings overridden; None keeps a setting's value."""
         return replace(self, **{name: value for name, value in typed.items() if value is not None})
 
 
@@ -94,7 +94,7 @@ GENERATION_RECIPES: Mapping[str, Hyperparameters] = {
     "dr": Hyperparameters(epochs=15, batch_size=64, max_length=512),
     "boss": replace(RECIPES["boss"], epochs=5, learning_rate=2e-5, max_length=768),
 }
-"""The same for models that write text."""
+"""Settings of the papers for models that generate text."""
 
 SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAPER_GRID}
 """Hyperparameters to choose from on the source's validation rows (Domain Robustness paper, App. B)."""
@@ -144,7 +144,7 @@ class TrainingOptions(OptimizerOptions):
     )
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
-        """Return the recipe's settings, overridden by the given options; InvalidInput if these do not fit."""
+        """Return the recipe's settings, overridden by the given options; InvalidInput if an option is invalid."""
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}

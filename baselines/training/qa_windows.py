@@ -81,7 +81,7 @@ class QaWindows:
 
 @dataclass(frozen=True)
 class SpanAnswers:
-    """The best answers (``""``: no pieces) to n questions, and the score of no answer minus theirs, shape (n,)."""
+    """The best answer to each of n questions, and the score of no answer minus that of the best answer, shape (n,)."""
 
     texts: list[str]
     preference: NDArray[np.float64]
@@ -92,7 +92,7 @@ class SpanAnswers:
 
 
 def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any, max_length: int) -> QaWindows:
-    """Split questions, of at most a quarter of a window, with their contexts into windows of ``max_length`` pieces."""
+    """Split contexts into windows of ``max_length`` pieces, each with its question (at most a quarter)."""
     features: list[dict[str, list[int]]] = []
     rows: list[int] = []
     firsts: list[int] = []

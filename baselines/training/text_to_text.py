@@ -59,7 +59,7 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
 
 
 def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
-    """Fill in a template and encode it, truncating its fields, not itself, to at most ``max_length`` tokens."""
+    """Fill in a template and encode it, truncating fields, but not the template, to at most ``max_length`` tokens."""
     names = [name for name in rows.columns if f"{{{name}}}" in form]
     fields = rows.select(names).to_dicts()
     filled = [form.format_map(row) for row in fields]
@@ -106,7 +106,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 
 
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
-    """Return the decoder's input before the label's word: start token and sentinel; InvalidInput if it has none."""
+    """Return the decoder's input before the label's word: start token and sentinel; InvalidInput without a sentinel."""
     # By id: T5's tokenizer would insert a space piece before it.
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     if sentinel is None or sentinel == tokenizer.unk_token_id:

@@ -108,7 +108,7 @@ def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
 
 
 def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None = None) -> Iterator[Drawn]:
-    """Check the interval of one score; the reference is the interval that knows the variance."""
+    """Check the interval of one score; the reference interval is computed from the true variance."""
     scores = drawn_scores(test_set, n_draws, rng)
     known = known_ends(scores.value, test_set.p, test_set.variance)
     truth = test_set.truth if truth is None else truth
@@ -118,7 +118,7 @@ def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None 
 def score_and_drop(source: TestSet, target: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
     """Check the intervals of an in-domain score and of the drop to another test set.
 
-    The references are intervals that know the variances.
+    The reference intervals are computed from the true variances.
     """
     one, other = (drawn_scores(each, n_draws, rng) for each in (source, target))
     low, high = known_ends(one.value, source.p, source.variance)
@@ -182,7 +182,7 @@ def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
 
 
 def unlike_domains() -> Iterator[Cell]:
-    """List tasks with three unlike domains: two with 300 groups of two texts, and one with another design."""
+    """List tasks with three dissimilar domains: two with 300 groups of two texts, and one with other groups."""
     others = {"12 x 50, .2": ((50,) * 12, 0.2), "30 x 20, .2": ((20,) * 30, 0.2), "100 x 3, .6": ((3,) * 100, 0.6)}
     others["50 x 40, .05 beside .8"] = ((40,) * 50, 0.05)
     for p in (0.7, 0.9, 0.95):
@@ -348,7 +348,7 @@ def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]
     """Check an interval that also covers the variation between training runs.
 
     Args:
-        recipes: one recipe: its mean score; two: the difference of the same runs' mean scores on two test sets.
+        recipes: one, to check its mean score; or two, to check the difference of the same runs' means on two test sets.
         n_draws: number of simulated studies.
         rng: the generator.
     """
@@ -374,7 +374,7 @@ def runs() -> Iterator[Cell]:
 
 
 def beyond() -> Iterator[Cell]:
-    """List group sizes related to difficulty, test sets of very different sizes, and undeclared duplicates."""
+    """List settings with harder or easier large groups, test sets of very different sizes, or undeclared duplicates."""
     sizes = (5, 10, 20, 40, 80) * 10
     tied = TestSet(sizes, 0.8, 0.1, longer_is_harder=0.1)
     name = "50 groups of 5 to 80, longer ones harder"

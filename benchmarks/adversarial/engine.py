@@ -142,7 +142,7 @@ def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> Targe
     """Convert the predictions of one draw to the format of a scored submission.
 
     Args:
-        cells: ``gold (k + 1) + predicted`` for each run and text, shape (n_runs, n).
+        cells: the code ``gold * (k + 1) + predicted`` of each run and text, shape (n_runs, n).
         k: number of classes.
         groups: group codes of the texts, shape (n,).
         name: name of the test set.
