@@ -1,10 +1,10 @@
 """Agreement of single annotators with the majority of the others, and with the gold label.
 
 Used as the human ceiling. Gold labels are usually majorities of the same votes, so agreement with gold is inflated by
-the annotator's own vote. The leave-one-out score compares each annotator with the other votes only, as a model is
-compared with labels that it did not contribute to (so do Rajpurkar et al. 2016, "SQuAD", sec. 6, and Nangia & Bowman
-2019, "Human vs. Muppet"). Agreement with gold is MultiNLI's "individual label = gold label" (Williams et al. 2018,
-Table 2). A model may exceed the leave-one-out score: it learns from many annotators.
+the annotator's own vote. The leave-one-out score compares each annotator with the other votes only, just as a
+model is compared with labels that it did not contribute to (as in Rajpurkar et al. 2016, "SQuAD", sec. 6, and Nangia &
+Bowman 2019, "Human vs. Muppet"). Agreement with gold is MultiNLI's "individual label = gold label" (Williams et al.
+2018, Table 2). A model may exceed the leave-one-out score: it learns from many annotators.
 """
 
 from typing import NamedTuple

@@ -9,13 +9,14 @@ standard deviation ``a``, the expectation grows by at most the factor ``exp((s s
 is divided. Bets with several stakes and starting times are mixed with weights that sum to 1, so under the null the
 mixture ever reaches 20 with a probability of at most 1/20 (Ville 1939).
 
-The reference's true mean is unknown. Bets that it is *above* ``m`` are made on the reference's groups in the same way
-and multiplied with the others. At the reference's true mean both factors are fair, so the minimum of the product over
-all ``m`` is a valid e-value. A small reference therefore limits the evidence.
+The reference's true mean is unknown. Bets that it is *above* ``m`` are therefore made on the reference's groups in the
+same way, and the two products of bets are multiplied. If ``m`` is the reference's true mean, both products are fair
+bets, so the minimum of their product over all ``m`` is a valid e-value. A small reference therefore limits the
+evidence.
 
-The allowance ``a`` is estimated from the scatter of the reference's periods around their mean and of the later periods
-before the look around theirs, and is widened when they are few. The guarantee is only as good as that estimate;
-``python -m benchmarks time`` counts false alarms.
+``a`` is estimated from the scatter of the reference's periods around their mean and, at each look (analysis), from the
+scatter of the later periods seen so far around their own mean; it is widened when periods are few. The guarantee is
+only as good as that estimate; ``python -m benchmarks time`` counts false alarms.
 """
 
 from typing import NamedTuple
@@ -34,13 +35,13 @@ _SURE = 0.95
 _DROPS, _WEIGHTS, _CASH = (0.03, 0.06), (0.45, 0.45), 0.1
 """Drops for which the stakes are optimal (fractions), mixture weights of these bets, and the weight that is not bet."""
 _ERRORS = (1.5, 3.0)
-"""Deviations for which the stakes on the reference are optimal, in its standard errors."""
+"""Deviations for which the stakes on the reference are optimal, in standard errors of the reference's mean."""
 _HALF = 1.5
-"""Number of looks within which the starting times have half of the mixture weight."""
+"""Number of looks (analyses) in which bets with half of the mixture weight start."""
 _MOST = 0.75
 """Maximum fraction of the wealth that a single group can lose."""
 _GRID = np.linspace(-8.0, 5.0, 105)
-"""Grid of null means ``m``: offsets from the reference's mean in its standard errors."""
+"""Grid of null means ``m``: offsets from the reference's mean, in standard errors of that mean."""
 
 
 class Evidence(NamedTuple):
@@ -115,10 +116,10 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
 
 
 def _jitter(before: PeriodMeans, after: PeriodMeans) -> Floats:
-    """Estimate the standard deviation between periods around separate means before and after; shape (...).
+    """Estimate the standard deviation between periods, with one mean for each of the two series; shape (...).
 
-    The estimate is the variance at which the standardised squared residuals sum to their degrees of freedom times the
-    squared ratio of the normal to Student's 95% quantile. With few periods this ratio is small, which raises the
+    The estimated variance is that for which the standardised squared residuals sum to their degrees of freedom times
+    the squared ratio of the normal to Student's 95% quantile. With few periods this ratio is small, which raises the
     estimate.
 
     Args:
@@ -153,7 +154,8 @@ def _log_wealth(groups: Groups, nulls: Floats, stakes: Floats, jitter: Floats) -
 
     Args:
         groups: groups of a period, sizes relative to the largest one's, shape (..., n_kinds).
-        nulls: null means; a negative sign bets that the mean is above, not below; shape (..., n_nulls).
+        nulls: null means, shape (..., n_nulls). Positive: bet that the true mean is below the null mean; negative: bet
+            that it is above the absolute value.
         stakes: at least 0, same shape.
         jitter: standard deviation of the period's mean, shape (...).
     """

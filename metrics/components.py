@@ -19,7 +19,10 @@ from shiftbench.metrics.precision import satterthwaite
 Floats = NDArray[np.float64]
 
 MIN_PROMPTS = 5
-"""Minimum number of prompts for a prediction with a new one: with 3, the true sd is 0.5 to 6 times its estimate."""
+"""Minimum number of prompts to predict a difference with a new prompt.
+
+With 3 prompts, the true standard deviation is 0.5 to 6 times its estimate.
+"""
 
 
 class Component(NamedTuple):

@@ -106,8 +106,8 @@ def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
     Args:
         id_scores: shape (n_states,), fractions.
         ood_scores: shape (n_states,), fractions.
-    Returns: the shape. Residuals below rounding error count as equal, so among several exact fits the simplest is
-        selected.
+    Returns: the shape. Residual sums of squares below rounding error are treated as equal, so the simplest of several
+        exact fits is selected.
     Raises: ValueError when shapes differ or a score is not finite.
     Source: BOSS paper, sec. 3 (types by eye there; by a criterion here).
 
@@ -276,7 +276,7 @@ def _expit(values: Floats) -> Floats:
 
 
 def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
-    """Fit two least-squares lines joined at a knee; ``slants``: whether the left and the right one may have a slope."""
+    """Fit two least-squares lines joined at a knee; ``slants``: whether the left and right slope may be nonzero."""
     best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
     for knee in _candidate_knees(x, y, slants):
         offset = x - knee

@@ -2,9 +2,9 @@
 
 Source: Depth F1 paper, sec. 3. Depths lie in [0, 2]; a high depth means "like the source domain".
 ``lambda`` is the percentage of the MOST source-similar target texts excluded (0 excludes none). The paper's equation 7
-would exclude the others, but its text and tables agree with the definition here.
+would exclude the remaining texts instead, but the paper's text and tables agree with the definition here.
 
-The slope measures how much accuracy rises as texts get closer to the source. Depth F1 is a noisy measure of that: at
+The slope measures how much accuracy rises as texts get closer to the source. Depth F1 is a noisier measure of this: at
 lambda 0 the weights are nearly uniform, so it is close to accuracy, and at lambda 90 only a tenth of the texts remains.
 The slope uses every text once and has more power.
 """
@@ -272,8 +272,8 @@ def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
     """Compute Q as the authors' code does: the mean fraction of the *pooled* texts that are less deep than a target.
 
     Each target text is ranked among source and target texts together, so without ties the value is
-    ``pooled_q(q_statistic(source_depth, target_depth), n_source, n_target)``. It depends on the two sizes: with
-    twice as many target as source texts it cannot lie below 1/3, and values at other sizes are not comparable.
+    ``pooled_q(q_statistic(source_depth, target_depth), n_source, n_target)``. It depends on the two sample sizes:
+    with twice as many target as source texts it cannot be below 1/3. Values for different sizes are not comparable.
 
     Args:
         source_depth: depths of the source texts in the source, shape (n_source,).

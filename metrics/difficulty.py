@@ -83,8 +83,9 @@ def difficulty_verdict(
     """Return whether a drop is due to difficulty, to shift, or to both.
 
     *Shifted*: on every scale the interval of the rest is above 0, and the rest is positive for each probe. *Harder*:
-    the same for the difficulty. *Both*: both. If only one of them is shown, the interval of difficulty minus rest must
-    also show that it is the larger part; otherwise the other part could be as large, and the verdict is 'cannot tell'.
+    the same for the difficulty. *Both*: both conditions hold. If only one condition holds, the interval of difficulty
+    minus rest must also show that this part is the larger one; otherwise the other could be as large, and the
+    verdict is 'cannot tell'.
 
     Args:
         drop: the model's drop SS - ST, on the first scale.

@@ -96,7 +96,7 @@ def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator
 
 
 def _choose_apart(agreed: Floats) -> Floats:
-    """Sum each domain's agreement under the method that agrees best on the pairs of the other domains.
+    """Sum the agreement over domains, each with the method that agrees best on the pairs without this domain.
 
     Args:
         agreed: pairs ordered correctly minus incorrectly, shape (n_orders, n_methods, k).
@@ -149,9 +149,9 @@ def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering 
     difficulty is correlated across models. Means over several boards are weighted by their number of domains.
 
     Args:
-        boards: sources with fewer than two targets are ignored, and so are boards without other sources.
+        boards: sources with fewer than two targets are ignored; so are boards without other sources, or lacking a shift.
         rng: samples permutations if there are too many to enumerate.
-    Returns: the evaluation; None if no source has two targets, or a shift is missing.
+    Returns: the evaluation; None if every board is ignored.
     Source: Mantel, "The detection of disease clustering and a generalized regression approach" (1967).
     """
     parts = [part for board in boards if (part := _order_board(board, rng)) is not None]

@@ -6,10 +6,10 @@ shifts and
 
     y = Cov[TT, ST] - Cov[SS, ST],    x = Var[SS] - Cov[SS, TT] = Var[SS] n / (n - 1),
 
-the two sides differ by y (1), by 4 x y (2), by 2 y (3), and E[SD^2] and E[TD^2] by 2 y as well: identities, no
-independence needed. The paper's proof sets Cov[SS, TT] = 0, but a source is never its own target, so it is
--Var[SS] / (n - 1). If all in-domain scores are equal, x and y are 0 and no statement holds. Statement (4) is
-printed for E|SD| and E|TD| but proved for the squares, and does not follow.
+the two sides of statement (1) differ by y, those of (2) by 4 x y, and those of (3) by 2 y; E[SD^2] - E[TD^2] is also
+2 y. These are identities and need no independence assumption. The paper's proof sets Cov[SS, TT] = 0, but a source is
+never its own target, so it is -Var[SS] / (n - 1). If all in-domain scores are equal, x and y are 0 and no statement
+holds. Statement (4) is printed for E|SD| and E|TD| but proved for the squares, and does not follow.
 
 The paper's chi-square test of whether the training domain matters at all (appendix C.8) assumes that without a shift
 effect the six orders of (SS, TT, ST) are equally likely, and tests the scenario counts over all shifts and models. This

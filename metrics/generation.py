@@ -149,10 +149,11 @@ def _positions(words: Sequence[bytes]) -> dict[bytes, int]:
 
 
 def _common_length(words: Sequence[bytes], rows: dict[bytes, int], n_bits: int) -> int:
-    """Compute the length of the longest common subsequence of ``words`` and the text whose positions are ``rows``.
+    """Compute the length of the longest common subsequence of ``words`` and a reference text of ``n_bits`` words.
 
-    Bit j of ``row`` is 0 if the common subsequence grows by one at word j of the text. Each word of the
-    other text updates all bits with one addition (Crochemore et al. 2001; Hyyrö 2004).
+    ``rows`` maps each word of the reference to its positions, as bits. Bit j of ``row`` is 0 if the common subsequence
+    grows by one at word j of the reference. Each of ``words`` updates all bits with one addition (Crochemore et al.
+    2001; Hyyrö 2004).
     """
     full = (1 << n_bits) - 1
     row = full

@@ -2,7 +2,8 @@
 
 The accuracy of a domain is anticipated from the model's mean confidence, corrected by the overconfidence on labelled
 domains. The decision is whether the domain loses a margin or more. The value of a label is the expected reduction in
-loss (value of information): high if few labels decide, zero once decided, and low if no affordable number can decide.
+loss (value of information): high if a few labels suffice for the decision, zero once the decision is certain, and low
+if no affordable number of labels suffices.
 """
 
 from collections.abc import Sequence
@@ -71,9 +72,9 @@ def label_value(expected: Anticipated, limit: Limit, texts: ArrayLike, design: f
     """Compute the expected value of labels in a decision at a threshold.
 
     A domain is accepted if the accuracy estimated from its labels is above the threshold; a wrong decision costs the
-    distance of the true accuracy from the threshold. With ``m`` the expected accuracy minus the threshold, ``s`` its
-    standard deviation and ``t`` that of the estimate, the saving compared with a coin flip is
-    ``m (Phi(m / t) - 1/2) + s^2 / t phi(m / t)``.
+    distance of the true accuracy from the threshold. Let ``m`` be the expected accuracy minus the threshold, ``s``
+    the standard deviation of the true accuracy, and ``t`` the standard deviation of the estimate minus the threshold.
+    Compared with a coin flip, the expected cost decreases by ``m (Phi(m / t) - 1/2) + s^2 / t phi(m / t)``.
 
     Args:
         expected: predicted accuracy of the domain.
@@ -101,7 +102,7 @@ def label_value(expected: Anticipated, limit: Limit, texts: ArrayLike, design: f
 def spend_labels(
     sizes: Sequence[int], budget: int, expected: Sequence[Anticipated], limit: Limit, design: float = 1.0
 ) -> list[int]:
-    """Allocate a budget of labels to the domains where they are worth most (a quarter of it evenly).
+    """Allocate a quarter of a label budget evenly, and the rest to the domains where a label has the highest value.
 
     Args:
         sizes: number of texts per domain.
@@ -138,7 +139,7 @@ def spend_labels(
 
 
 def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
-    """Split a budget evenly over domains, capped at their sizes; the excess goes to the others.
+    """Split a budget evenly over domains; what exceeds the size of a small domain goes to the other domains.
 
     Args:
         sizes: number of texts per domain.

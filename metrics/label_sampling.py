@@ -203,7 +203,7 @@ class SampledAccuracy(NamedTuple):
         value: the estimate, in [0, 1].
         low, high: ends of its interval, in [0, 1]; NaN with fewer than ``MIN_GROUPS`` drawn groups.
         trust: lambda, the coefficient of the confidences; 0 without them.
-        variance: variance of the estimate over the draw and over the domain's texts as a sample.
+        variance: variance of the estimate, over draws from the domain's texts and over samples of these texts.
         random_low, random_high: expected interval from the same number of groups drawn at random; NaN as above.
     """
 
@@ -229,12 +229,13 @@ def sampled_accuracy(
     """Estimate accuracy on a domain from a sample with known inclusion probabilities.
 
     With weights ``w = 1 / pi``, normalised to sum to 1, the estimate is ``sum w y + lambda (mean_all c - sum w c)``.
-    Its variance is the sum of two parts. Sampling from the domain's texts: ``sum (1 - pi) / pi^2 u_g^2 / N^2``,
-    where ``u_g`` is the group's sum of ``y - lambda c`` minus its mean. The domain's texts being a sample themselves:
-    ``sum z_g^2 / pi / N^2``, where ``z_g`` is the group's sum of ``y`` minus the estimate. Lambda minimises the first
-    part. The interval is Wilson's with Student's quantile, for the number of independent texts with that variance.
+    Its variance is the sum of two parts: that of drawing from the domain's texts, ``sum (1 - pi) / pi^2 u_g^2 / N^2``,
+    where ``u_g`` is the group's sum of ``y - lambda c`` minus its mean; and that due to the domain's texts being
+    themselves a sample, ``sum z_g^2 / pi / N^2``, where ``z_g`` is the group's sum of ``y`` minus the estimate. Lambda
+    minimises the first part. The interval is Wilson's with Student's quantile, for the number of independent texts with
+    that variance.
 
-    With equal probabilities it equals the PPI++ estimate with the texts not drawn as the unlabelled ones.
+    With equal probabilities, this is the PPI++ estimate in which the texts that were not drawn are the unlabelled ones.
 
     Args:
         correct: whether the model's answer to each drawn text is correct, 0 or 1, shape (n,), n > 0.

@@ -2,9 +2,9 @@
 
 TD is a net effect: TD = loss - gain. Transfer loss is the fraction of examples that the target-trained model gets right
 and the source-trained model gets wrong; transfer gain is the reverse. Two large flows can cancel. But any two models
-differ on some examples even without a shift: two runs of one recipe on one training set a little (churn), models
-trained on two samples of one domain much more. Compare flows with the latter, which a placebo measures: its domains are
-samples of one domain.
+differ on some examples even without a shift. Two runs of one recipe on the same training set differ a little (churn);
+models trained on different samples of one domain differ much more. Compare flows with the difference between such
+models, which a placebo task measures, because its domains are samples of one domain.
 
 All counts are additive over examples: ``flip_counts`` returns one row per example or group, and ``flip_ledger`` accepts
 sums of rows, weighted or not.

@@ -138,7 +138,7 @@ class Answers:
 
 @lru_cache(maxsize=4096)  # a plan asks for the same recalls in every pair of scores
 def _slopes(class_shares: tuple[float, ...], recall: float) -> tuple[Floats, Floats, Floats]:
-    """Return the influence of a text of each class: if correct; mean if wrong; mean square if wrong.
+    """Return three influences of a text, by class: if correct, the mean if wrong, and the mean square if wrong.
 
     A correct answer adds 2 (1 - F1) / (gold + predicted) to the F1 of its class; a wrong one subtracts
     F1 / (gold + predicted) from the F1 of its gold class and of the predicted class.

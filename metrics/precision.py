@@ -3,11 +3,11 @@
 The same method serves every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is its effect on
 the linearised score; sums of influences per group give the delete-one-group jackknife variance. The effective sample
 size ``n`` is the number of independent texts for which a proportion has this variance. If independent texts would have
-a larger variance, the jackknife variance is raised toward it, within its own error. If only a few groups contain
-errors (or correct answers), the jackknife variance is unreliable, and it is shrunk toward that of perfectly correlated
-groups. The interval is Wilson's with this ``n`` and Student's quantile with (effective groups - 1) degrees of freedom.
-Intervals of sums and differences are combined by square-and-add, with the correlation of the scores' influences on
-shared groups. Other test sets are never used.
+a larger variance, the jackknife variance is raised toward that, by at most two of its standard errors. If only a few
+groups contain errors (or correct answers), the jackknife variance is unreliable, and it is shrunk toward that of
+perfectly correlated groups. The interval is Wilson's with this ``n`` and Student's quantile with (effective groups - 1)
+degrees of freedom. Intervals of sums and differences are combined by square-and-add, with the correlation of the
+scores' influences on shared groups. The interval on one test set never uses data of another.
 
 Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)

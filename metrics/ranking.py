@@ -45,8 +45,8 @@ class Leader(NamedTuple):
 def run_spread(runs: Sequence[ArrayLike]) -> tuple[float, float]:
     """Estimate the variance over training runs of a statistic that is a sum over sources, for Satterthwaite's formula.
 
-    The variance over runs on a finite test set includes test-sampling noise. Replicates contain that noise twice, so
-    the excess of their variance estimates it, and it is subtracted.
+    The variance over runs on a finite test set includes test-sampling noise. A replicate contains this noise twice, so
+    the increase in variance from the test set to the replicates estimates the noise, which is then subtracted.
 
     Args:
         runs: per source, the contribution of each run to the statistic: first on the test set, then in each replicate,
@@ -173,8 +173,8 @@ class RankedReplicates:
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Compute best and worst ranks as in ``rank_intervals``, in the order in which entries were added.
 
-        Entries that were counted before are compared with new ones only, unless these changed the multiple, which few
-        of many entries do.
+        Entries ranked by an earlier call are compared only with those added since, unless the additions changed the
+        critical value, which is rare if there are many entries.
         """
         critical, scores = self._critical(level), self._scores
         first = self._better.size if critical == self._counted_at else 0
@@ -322,7 +322,8 @@ def rank_units(
     flips of units, shared by all models: a studentised wild bootstrap with the null imposed. With up to 12 units all
     sign patterns are enumerated. If differences of equal models are symmetric around 0, the family-wise error rate is
     at most ``1 - level`` for any number of units, variances and weights. Resampling units with replacement guarantees
-    this only asymptotically: with 20 units it separates equal models on 9% of pages.
+    this only asymptotically: with 20 units it declares some equal models different in 9% of
+    leaderboards.
 
     A model that lacks a unit has no rank. It is compared with each other model on their common units, under the same
     correction.

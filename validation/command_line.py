@@ -248,7 +248,7 @@ def write_report(path: Path | None, text: Callable[[], str]) -> None:
 
     Args:
         path: the file; None writes nothing.
-        text: builds the report, called only with a path.
+        text: function that builds the report; called only if a path is given.
     """
     if path is not None:
         path.write_text(text(), encoding="utf-8")

@@ -29,12 +29,14 @@ MAX_CHARACTERS = {
     "entry": 100,
     "card": 64 * 2**10,
 }
-"""Maximum characters of one value; a prediction may be the tags of a long document. Entries and cards are columns
-of the list of entries in an archive."""
+"""Maximum characters of one value, by column.
+
+A prediction may be the tags of a long document. ``entry`` and ``card`` are columns of an archive's list of entries.
+"""
 MAX_PROBABILITIES = 1_000
 """Maximum number of probabilities per row."""
 MAX_LIST_ELEMENTS = 8_000_000
-"""Maximum number of list elements per column, which run-length encoding could all put into one row."""
+"""Maximum number of list elements per column; run-length encoding could fit more into a single row of a small file."""
 
 
 def check_size(size: int, file: str) -> None:

@@ -1,7 +1,7 @@
 """Platform-specific functions: limits, process groups, signals, peak memory, free inodes.
 
-Everything that Windows lacks is called from here, except for the confinement of models
-(``baselines.models.confinement``). Each docstring states the behaviour on such systems.
+All calls that Windows does not support are made here, except for the confinement of models
+(``baselines.models.confinement``). Each docstring states what the function does on systems without the call.
 """
 
 import mmap
@@ -35,7 +35,7 @@ def peak_memory() -> int | None:
 
 
 def peak_memory_of_children() -> int | None:
-    """Return the highest peak memory of any terminated child process, in bytes; None as ``peak_memory``."""
+    """Return the highest peak memory of any terminated child process in bytes; None if not reported."""
     return _peak(resource.RUSAGE_CHILDREN) if HAS_LIMITS else None
 
 

@@ -19,9 +19,9 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces ``path`` atomically when the block succeeds.
 
-    Readers of ``path`` see either the complete old file or the complete new one. The temporary file has the same name
-    as ``path``, because its bytes may depend on it, in a temporary folder, which is removed even if the block fails; a
-    killed process leaves it behind (``.new-*``).
+    Readers of ``path`` see either the complete old file or the complete new one. The temporary file is in
+    a temporary folder and has the same name as ``path``, because its content may depend on the name. The folder
+    (``.new-*``) is removed even if the block fails; only a killed process leaves it behind.
 
     Args:
         path: the file to write; missing folders are created.
@@ -66,7 +66,8 @@ def replace_folder(out: Path) -> Iterator[Path]:
 def make_private(folder: Path) -> None:
     """Restrict a folder and its files to their owner, except files with further hard links.
 
-    Such a file is shared with another folder (the public half of a build), whose permissions would change with it.
+    A hard-linked file is shared with another folder (the public half of a build), where its permissions would change,
+    too.
 
     Args:
         folder: the folder, with all of its sub-folders.

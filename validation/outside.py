@@ -8,7 +8,7 @@ from shiftbench.validation.plain_text import refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_COUNT = 10**15
-"""Maximum count."""
+"""Maximum value of an integer count."""
 MAX_NAME = 500
 """Maximum characters of a name."""
 MAX_TEXT = 100_000

@@ -62,7 +62,7 @@ class Timeline:
 
     Attributes:
         unit: ``day``, ``week``, ``month``, ``quarter``, ``year``, or ``period`` if the names are not dates.
-        places: position of each period on the time axis, in units, by name and in order.
+        places: position of each period on the time axis, an integer in units, keyed by name, in order.
     """
 
     unit: str
@@ -71,7 +71,7 @@ class Timeline:
     def range(self, typed: str) -> tuple[str, ...]:
         """List the periods that begin in a range, such as ``2025-01..2025-06`` or ``2025-q1``.
 
-        The range may be in another unit than the periods.
+        The ends of the range may have another unit than the periods.
 
         Raises: InvalidInput if it is not a valid range, or contains no period.
         """

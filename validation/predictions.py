@@ -178,7 +178,10 @@ def _valid_parts(
 def _problems_after(
     parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int
 ) -> list[Problem]:
-    """Collect further problems after a part with problems: final checks if it was the last, otherwise a note."""
+    """Collect the problems that follow a part with problems.
+
+    If that part was the last, these are the problems of the final checks; otherwise, a note that the rest is unchecked.
+    """
     notes = [problem for check in checks for problem in check.notes()]
     try:
         if next(parts, None) is None:
@@ -207,7 +210,7 @@ class _Keys:
         return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
-        """Check rows with the columns row, task, target and number; ``bad_columns`` already have reported problems."""
+        """Check rows with columns row, task, target and number; problems of ``bad_columns`` are already reported."""
         strangers = placed.filter(pl.col("task").is_null() & (pl.col("id") != ""))
         none_known = len(strangers) == len(placed) and placed["row"][0] == 1
         problems = unknown_ids(strangers, self.known, self._tasks, self._file, self._versions if none_known else "")
@@ -227,7 +230,7 @@ class _Keys:
         return placed
 
     def notes(self) -> list[Problem]:
-        """Return no problems: this check has none that reading can continue past."""
+        """Return an empty list: every problem of these checks ends the reading of the file."""
         return []
 
     def end(self) -> list[Problem]:

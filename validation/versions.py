@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 HALF = 32
-"""Number of digits of a settings hash for the tasks; the remaining ones are for the depth encoder."""
+"""Length of the first part of a settings hash, which covers the tasks; the rest covers the depth encoder."""
 NO_SETTINGS = "settings not compared: this older version did not record them"
 """Note printed when a folder, card or claim has no settings hash."""
 SETTINGS_CURE = "build it again with the same settings: kind, groups, --min-texts, subsets, pairing"

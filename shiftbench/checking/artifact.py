@@ -15,7 +15,7 @@ from shiftbench.version import __version__
 CLAIM, READ_ME, COMMAND = "claim.json", "README.md", "shiftbench study verify claim.json"
 _DATA, _PREDICTIONS = "data", "predictions"
 _DESCRIPTIONS = ("README.md", "croissant.json", "shiftbench.json")
-"""Files included instead of the rows if these may not be redistributed: how to build the dataset, and its hashes."""
+"""Files included if the rows may not be redistributed: how to build the dataset, and its hashes."""
 _DAY = (1980, 1, 1, 0, 0, 0)
 """Fixed date of every member, so that the same claim and files give the same bytes."""
 

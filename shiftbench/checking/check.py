@@ -110,7 +110,8 @@ def run_check(
     """Score one model on each domain of a dataset.
 
     Args:
-        model: loads the model for the task; or a prediction file, whose only source is the default source domain.
+        model: function that loads the model for the task; or a prediction file with a single source, which is the
+            source domain if ``trained_on`` is None.
         data: a dataset folder, or a user file.
         own: how to read the file.
         places: files for the model's predictions.

@@ -39,12 +39,12 @@ class CheckData:
         folder: the dataset.
         task: name of the checked task.
         source_domain: name of the source domain; None if the model was trained on other data.
-        own_ids: the user file's id of a row by its id in the dataset, for display.
+        own_ids: maps ids in the dataset to ids in the user file, for display.
         leaks: test rows removed because they occur in the training texts; None without training texts.
         notes: notes on the rows, one sentence each.
         unlabelled: rows of domains without labels, for forecasts; None if all domains have labels.
         own: ids of the user file; None for a dataset folder.
-        in_order: names of the domains by their names in the file or folder, in its order.
+        in_order: maps names of domains in the file or folder, in their order there, to names in the dataset.
         source: the rows as in the file; None for a dataset folder.
     """
 
@@ -106,7 +106,7 @@ class OwnIds:
     Attributes:
         file: the file.
         column: its column of ids; None without one.
-        names: the dataset's names of domains, by the names in the file.
+        names: maps names of domains in the file to those in the dataset.
         ids: the dataset's id of every test row, from ``dataset_ids``; empty without a column of ids.
         left_out: the file's ids of rows that were removed: leaked into the training texts, or unlabelled in a labelled
             domain.
@@ -315,8 +315,8 @@ def _resolve_source_domain(trained_on: str | None, names: Mapping[str, str]) -> 
 def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold column if there is one.
 
-    Its columns are named as in the data, or have default names. Labels are mapped by ``own``, as they may be the
-    model's.
+    The file's columns have the same names as in the data, or default names. Its labels are mapped by ``own``, because
+    they may be the model's names of labels.
 
     Returns: the rows, and whether they have labels.
     """

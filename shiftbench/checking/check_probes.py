@@ -25,7 +25,7 @@ from shiftbench.validation.vocabulary import TaskKind
 log = logging.getLogger(__name__)
 FOLDS = TRAININGS = 5
 MIN_TEXTS = 100
-"""Minimum texts of a domain for a probe: a probe on fewer would reflect their number, not the domain's difficulty."""
+"""Minimum texts of a domain for a probe: with fewer, its score would depend on their number more than on difficulty."""
 MAX_TEXTS = 5_000
 """Maximum training texts of a probe."""
 
@@ -43,7 +43,7 @@ class _Part:
 
 
 def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probes:
-    """Train the probes, and predict with each the domain that it was trained on.
+    """Train the probes, and use each to predict the domain that it was trained on.
 
     Args:
         data: the data of the check; must be a classification task.

@@ -93,7 +93,7 @@ def claimed_own_file(claim: Claim) -> OwnFile:
 
 
 def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:
-    """Find a file that a claim names within one folder; claims are untrusted, so paths outside are never followed.
+    """Find a file named by a claim, within one folder; claims are untrusted, so paths outside it are never followed.
 
     Args:
         name: the path in the claim, relative to the working directory or to the claim's folder.
@@ -110,15 +110,15 @@ def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | No
 
 
 def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | None") -> list[NamedFile]:
-    """Find the prediction files that a claim names, and check that they are the compared ones.
+    """Find the prediction files that a claim names, and check by checksum that they are those compared in the claim.
 
     Args:
         claim: the claim.
         path: its file.
-        folder: folder of the files, found by the claim's paths or by file name; by default the claim's own folder.
-            Files elsewhere are never read.
+        folder: folder in which the files are looked up by path or by name; by default the claim's own folder. Files
+            elsewhere are never read.
         store: the store of entries, which are found by id.
-    Returns: the file of each entry; without a card, with the claimed number of tuning trials.
+    Returns: the file of each entry; its number of tuning trials is from its card, or else from the claim.
     Raises: InvalidInput listing every file that is missing or differs.
     """
     named_files: list[NamedFile] = []

@@ -39,8 +39,9 @@ def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[
     """Read prediction files, each with its validation rows if they are next to it.
 
     Args:
-        files: prediction files, each for the dataset and subset named in its card, or for the only given dataset; or a
-            folder of ``shiftbench grid``'s runs: all models with trials in it, combining the seeds of a model.
+        files: prediction files, each for the dataset and subset named in its card or, without a card, for the only
+            given dataset. A folder of runs of ``shiftbench grid`` stands for all models with trials in it; the seeds
+            of a model are combined.
         folders: the datasets.
     Raises: InvalidInput listing the problems of a file, or if a folder has no trials.
     """

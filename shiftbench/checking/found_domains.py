@@ -50,7 +50,7 @@ _NGRAMS = 20_000
 _FITTED = 20_000
 """Maximum texts that embeddings and clusters are fitted on; all texts are assigned."""
 _WORDS, _TEXTS, _LETTERS = 8, 3, 120
-"""Numbers of words and texts that describe a slice, and characters of a text."""
+"""Numbers of words and of texts that describe a slice, and maximum characters shown of a text."""
 _NAMED = 3
 """Words in a cluster's name."""
 _VOCABULARY = 300
@@ -60,7 +60,7 @@ _MOST_VALUES = 20
 _BINS = 5
 """Number of ranges that numbers are split into."""
 _PERIODS = 12
-"""Maximum periods of a date column; the shortest span with no more periods is used."""
+"""Maximum periods of a date column: dates are grouped by the shortest unit that gives no more periods."""
 _SURE = 5.0
 """Minimum log odds of a text's language against the second most likely."""
 _MOSTLY = 0.75
@@ -118,7 +118,7 @@ class DomainSearch:
 
         Nothing is written if no slice was found.
 
-        Raises: InvalidInput if the data is not a file, or it already has a column of this name.
+        Raises: InvalidInput if the data is not a file, or the file already has a column ``slice``.
         """
         source, option = self.rows.source, "--write-domains"
         if source is None:
@@ -367,7 +367,7 @@ def _fifths(numbers: pl.Series) -> Iterator[tuple[str, Mask]]:
 
 
 def _distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Drop candidates with the same texts as another one, or its complement; the smaller side is kept."""
+    """Drop duplicates: of candidates with the same texts or complementary texts, keep the one with the fewest texts."""
     by_texts: dict[bytes, Candidate] = {}
     for each in candidates:
         side = ~each.members if each.members[0] else each.members  # a set and its complement get the same key
@@ -398,7 +398,7 @@ def _search(
 def _with_domains(
     found: SlicesFound, masks: Sequence[Mask], domains: pl.Series, titles: Mapping[str, str]
 ) -> SlicesFound:
-    """If there are several domains, name the domain that most of a slice's texts are from."""
+    """Add to each slice the domain that most of its texts are from, if there are several domains."""
     if domains.n_unique() < 2:
         return found
     slices = []

@@ -229,15 +229,15 @@ def read_own_predictions(
     """Read predictions on user data, whose file may have additional columns.
 
     Columns ``probability_<label>`` become ``probabilities``, in the order of the rows' labels (if unknown, in
-    alphabetical order); without a column ``confidence``, it is the probability of the prediction. Tags may be lists in
-    JSON or Python syntax. A warning lists other columns, which are ignored unless their name looks misspelled. Without
-    a column ``source``, the model is assumed to be trained on other data.
+    alphabetical order); without a column ``confidence``, the confidence is the probability of the predicted label. Tags
+    may be lists in JSON or Python syntax. A warning lists other columns, which are ignored unless their name looks
+    misspelled. Without a column ``source``, the model is assumed to be trained on other data.
 
     Args:
         file: as in ``read_predictions``.
-        columns: columns of the rows. Without a column ``id``, the column with the name of the rows' id column is used.
-            The role ``prediction`` names the column of predictions. Its map converts the model's labels to those of the
-            rows.
+        columns: columns of the rows. If the prediction file has no column ``id``, its column with the name of the rows'
+            id column is used. The role ``prediction`` names the file's column of predictions, and ``label_map``
+            converts the model's labels to those of the rows.
         labels: labels of the rows; empty if unknown, or if there are none.
         is_again: whether the file was already read, so that warnings are not repeated.
     Returns: as ``read_predictions``.
@@ -423,8 +423,8 @@ def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None
     """Replace names of files and columns in problems of the block by the names that the caller used.
 
     Args:
-        files: the caller's name by path.
-        columns: the caller's column by the name of a column.
+        files: maps paths to the names that the caller used.
+        columns: maps the column names in problems to those that the caller used.
     """
     try:
         yield

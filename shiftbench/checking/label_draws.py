@@ -157,8 +157,8 @@ def draw_unlabelled(
         within: instead of a budget, the target half-width of each domain's interval, a fraction.
         margin: drop from which a domain is not accepted, a fraction.
     Returns: the sample, and the rows.
-    Raises: InvalidInput unless exactly one of budget and precision is given, if every row has a label, if the budget is
-        too small or too large, or if predictions do not match the rows.
+    Raises: InvalidInput unless exactly one of ``budget`` and ``within`` is given, if every row has a label, if the
+        budget is too small or too large, or if predictions do not match the rows.
     """
     if (budget is None) == (within is None):
         what = "sampling needs either a budget or a precision"

@@ -20,7 +20,7 @@ from shiftbench.metrics.precision import sum_by_group
 from shiftbench.validation.report import InvalidInput, Problem, plural
 
 LEAST_IN_DOMAIN = 30
-"""Minimum labelled texts of a domain for measuring how far its confidences are off."""
+"""Minimum labelled texts of a domain for estimating its overconfidence."""
 Floats = NDArray[np.float64]
 
 
@@ -57,7 +57,7 @@ class DomainPlan(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A labelled domain: name, mean confidence, accuracy, its standard error, and that of independent texts."""
+    """A labelled domain: mean confidence, accuracy, its standard error, and that error if texts were independent."""
 
     domain: str
     confidence: float

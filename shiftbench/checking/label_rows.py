@@ -52,7 +52,7 @@ class LabelRows:
         return tuple(self.frame["label"].drop_nulls().unique().sort())
 
     def prediction_task(self, predictions: pl.DataFrame) -> PredictionTask:
-        """Return the task description for validating predictions: required for unlabelled rows, optional for others.
+        """Return the task description for validation: unlabelled rows need predictions, other rows may have some.
 
         Predictions may be any label.
         """

@@ -35,9 +35,9 @@ class OwnColumns(TypedDict, total=False):
         by: ``week``, ``month``, ``quarter`` or ``year``, if ``domain`` is a column of dates.
         kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default inferred from the columns.
         min_texts: minimum test texts of a domain for including it in means; default 30.
-        prediction: the column of predictions in prediction files and tables; by default ``prediction``. Their column of
-            ids is ``id``, or has the name of the rows' id column.
-        label_map: the rows' label by the model's name for it, if names differ.
+        prediction: the column of predictions in prediction files and tables; by default ``prediction``. The
+            column of ids there is ``id``, or has the name of the rows' id column.
+        label_map: maps the model's names of labels to those in the rows, if they differ.
     """
 
     domain: str
@@ -71,7 +71,7 @@ class OwnFile:
     def of(
         cls, columns: Sequence[str] | None, min_texts: int | None, label_map: Mapping[str, str] | None = None
     ) -> "OwnFile":
-        """Build from ``--columns``, ``--min-texts`` and ``--label-map``; None if they were not given.
+        """Build from the values of ``--columns``, ``--min-texts`` and ``--label-map``; None for an option not given.
 
         Raises: UnknownChoice if the columns cannot be parsed.
         """
@@ -167,7 +167,7 @@ def opened_data(
     Args:
         data: a dataset folder, or a user file.
         own: how to read the file; refused for a folder.
-        predictions: a prediction file, the first of several.
+        predictions: a prediction file; if there are several, the first.
         subset: the subset of a folder that predictions cover; None: inferred from their ids.
         encoder: embeds a file's texts for depths.
         min_domains: minimum number of domains in a file.

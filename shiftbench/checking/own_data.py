@@ -52,7 +52,7 @@ class OwnData:
         names: the dataset's names of domains, by the names in the file.
         ids: the dataset's id of every test row, from ``dataset_ids``; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
-        opened_with: the prediction file that it was opened with, and its contents.
+        opened_with: the prediction file given when the data was opened, and its rows.
         left_out: the file's ids of the rows without a label.
     """
 
@@ -88,7 +88,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnScores(OwnData):
-    """Scores on user data, with the predictions that they are from; its files are removed when the context ends.
+    """Scores on user data, and the scored predictions; temporary files are removed when the context ends.
 
     Attributes:
         scores: the scores.
@@ -213,7 +213,7 @@ def warn_of_splits(folder: DatasetFolder) -> None:
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns: Columns) -> None:
-    """Check that ids are from a column or from a build."""
+    """Check that, without a column of ids, predictions use the ids of ``shiftbench build own``."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
             "these ids are not those of 'shiftbench build own'",

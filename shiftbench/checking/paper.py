@@ -79,7 +79,7 @@ def _compare_with_best(
     checked: Mapping[str, pl.DataFrame],
     scores: Mapping[str, Scores],
 ) -> dict[str, dict[str, Comparison]]:
-    """Compare the best model of each task with all that share a shift with it; p values are corrected together."""
+    """Compare each task's best model with all models that share a shift with it; correct all p values together."""
     encoder = token_encoder(opened.folder)
     places: list[tuple[str, str]] = []
     comparisons: list[Comparison] = []
@@ -112,5 +112,5 @@ def _compare_with_best(
 
 
 def format_table(table: PaperTable, form: TableFormat) -> str:
-    """Format a table in a paper's format."""
+    """Format a table for a paper, in one of ``TableFormat``."""
     return table.csv if form == TableFormat.CSV else WRITERS[form](table)

@@ -53,7 +53,8 @@ def step_command(step: NextStep, check: DomainCheck, again: CommandFormatter, fi
         check: results of the check.
         again: formats the command.
         files: inputs of the command.
-    Returns: the command; None if no number of labels would decide, or an unlabelled domain has no ids to sample from.
+    Returns: the command; None if no number of labels is enough for a decision, or if an unlabelled domain has no ids to
+        sample from.
     """
     if step.step == Step.ACCEPT and files.predictions is not None:
         kept = (*_ROWS, "label_map") if files.is_given else _ROWS
@@ -71,7 +72,7 @@ def step_command(step: NextStep, check: DomainCheck, again: CommandFormatter, fi
 
 
 def _limit(check: DomainCheck) -> Mapping[str, float]:
-    """Return the limit for ``gate``: the margin as largest drop, or without drops the lowest score's lower end."""
+    """Return the limit for ``gate``: the margin or, without drops, the lowest lower end of the domains' intervals."""
     if check.mean_drop is not None and check.margin is not None:
         return {"max_drop": round(100 * check.margin, 6)}
     return {"min_score": floor(min(100 * each.score.low for each in check.domains if each.score.low is not None))}

@@ -40,8 +40,8 @@ class UnlabelledRows:
     """Rows of domains without a label.
 
     Attributes:
-        frame: columns ``id`` (the file's, or else the row's index among them), ``domain`` (its name) and the inputs; no
-            nulls.
+        frame: columns ``id`` (the file's; without one, the index among these rows), ``domain`` (its name) and the
+            inputs; no nulls.
         inputs: names of the input columns.
         titles: the file's names of the domains, by their names in the dataset.
     """

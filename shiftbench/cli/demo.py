@@ -200,7 +200,7 @@ def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
 
 
 def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None", *, whole: bool) -> bool:
-    """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and print which.
+    """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub; print the one used.
 
     Returns: False if there is no folder and the Hub cannot be reached, which is printed.
     """

@@ -37,7 +37,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
     Args:
         raw: folders of upstream files, searched in order.
         out: a folder for the datasets; existing ones are kept.
-    Returns: the folders; only Depth F1's has depths, because they take minutes.
+    Returns: the folders; depths take minutes to compute, so only the folder of Depth F1 has them.
     Raises: InvalidInput if there are no results, as in a wheel, or nothing can be built.
     """
     if not list_boards():

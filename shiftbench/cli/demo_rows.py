@@ -13,7 +13,7 @@ from shiftbench.builders.reading.places import find_file
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 
 N_ROWS = 500
-"""Rows of each genre's training file and of its test file in a sample."""
+"""Maximum rows taken from each genre's training file, and from its test file, for a sample."""
 N_TEST = 1_000
 """Maximum test texts per domain in the CSV."""
 

@@ -64,7 +64,7 @@ class Former(NamedTuple):
         option: the current option.
         value: its value, with ``{}`` for the former value; "" if it has none.
         has_value: whether the former option had a value.
-        commands: the first word of the commands that had it; empty for all with the current option.
+        commands: first word of the commands that had the option; empty: all commands that have the current option.
     """
 
     option: str
@@ -103,7 +103,7 @@ OPTIONS = {
 """Replacements of former options, in commands that have the current option but not the former one."""
 
 _CHOICES = {"--kind": ("labels", "tags", "answers", "texts"), "--domain-by": ("month", "quarter", "year")}
-"""The values of former options that are now roles of columns."""
+"""Valid values of former options that are now roles of ``--columns``."""
 _MERGED = (("--domain-by", "--domain-column"), ("--kind", "--label-column"))
 """Pairs of former options: if the first is given, its replacement also contains the value of the second."""
 

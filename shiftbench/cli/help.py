@@ -96,7 +96,7 @@ class Group(_Helped, TyperGroup):
     """A group with commands listed by section, one line each.
 
     Attributes:
-        sections: for lazily imported commands: modules by command name, by section; see ``imported_command``.
+        sections: for each section, maps the names of its lazily imported commands to modules (``imported_command``).
     """
 
     sections: ClassVar[Mapping[str, Mapping[str, str]]] = {}

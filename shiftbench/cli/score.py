@@ -46,7 +46,7 @@ _EXCLUDED = {
     _FOLDER: ("--sampled", "--depth"),
     _FILE: ("--subset", "--reference"),
 }  # fmt: skip
-"""Options that cannot be combined with an option, or with a kind of argument."""
+"""For an option or a kind of argument (key): the options that cannot be combined with it."""
 
 
 def score(

@@ -108,8 +108,8 @@ def score(
         predictions: path of a parquet, JSON lines or CSV file, a polars or pandas DataFrame, a pyarrow Table, or a dict
             of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optionally, ``seed``
             (integer, one per run), ``confidence`` (0 to 1) and ``probabilities`` (a list with one per label). For each
-            source, target and seed, all test ids are required. For your own rows also a list with one prediction per
-            row.
+            source, target and seed, all test ids are required. For your own rows, a list with one prediction per row is
+            also accepted.
         data: the dataset: the result of ``open_dataset``, a folder's path, or ``ORG/NAME`` on the Hub; or your own
             rows, as a table or a file: nothing is built or split, and all rows are test rows unless a column ``split``
             states otherwise.
@@ -282,7 +282,8 @@ def ranks(
         scores: a table, wide (one row per model, one column per task or item) or long (``model``, ``item`` or ``task``,
             ``score`` and, optionally, ``cluster``, ``weight``, ``family``, ``date``); or paths of a table, of logs, of
             MTEB's results, or of lists of solved items.
-        unit: ``items`` or ``tasks``: what the columns are, and so the population of the claims; by default inferred.
+        unit: ``items`` or ``tasks``: what a column stands for, and hence what conclusions generalise to; by default
+            inferred.
         families: family of each task.
         lower_is_better: True for all units, or the names of the units.
         without: units to exclude.

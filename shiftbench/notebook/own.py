@@ -64,8 +64,8 @@ def check(
         trained_on: the source domain, from which drops are measured.
         train: the training texts, as a table or file: test texts among them are excluded.
         task: the folder's task, if it has several.
-        probes: train cheap models on each domain, to distinguish a harder domain from a shift; by default up to 5,000
-            rows.
+        probes: train cheap models on each domain, to distinguish a harder domain from a shift; by default, if there are
+            at most 5,000 rows.
         margin: drop below which a domain is accepted, a fraction fixed before seeing the scores.
         ordered: whether domains that are not dates are ordered, by number or as in the table.
         reference: first and last of the periods that later ones are compared with, such as ``2025-01..2025-06``.
@@ -77,7 +77,7 @@ def check(
         settings: how the model is loaded and called, such as ``{"max_length": 64}``.
         encoder: sentence encoder of a second probe and of depths, Hub id or path; by default this machine's.
         **columns: how a table is read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id``, ``split``, ``group``,
-            ``by``, ``kind``, ``min_texts``; and ``label_map``, the data's label by the model's name for it.
+            ``by``, ``kind``, ``min_texts``; ``label_map`` maps the model's names of labels to those in the data.
     Returns: scores by domain (fractions), differences, a recommendation for each domain, and the report.
     Raises: InvalidInput listing every problem with the rows, the model or the predictions; TypeError for an argument of
         a wrong type.
@@ -234,7 +234,7 @@ def label(
     domains: str | Sequence[str] = (),
     **columns: Unpack[OwnColumns],
 ) -> LabelResult:
-    """Choose the few texts whose labels show a model's accuracy. As ``shiftbench label``.
+    """Choose a few texts to label, to estimate a model's accuracy. As ``shiftbench label``.
 
     Args:
         predictions: predictions of one model, with confidences, as in ``score``.
@@ -316,7 +316,7 @@ def predict(
         target: domains to predict; by default all.
         subset: the subset of test rows.
         seed: seed of the training run.
-        label_map: the data's label by the model's name for it, if names differ.
+        label_map: maps the model's names of labels to those in the data, if they differ.
         served_model: the model's name on a server, if ``model`` is its URL.
         settings: how the model is loaded and called.
     Returns: columns ``source``, ``id``, ``prediction``, ``seed`` and, if available, ``confidence`` and

@@ -1,7 +1,7 @@
 """Plots of scores for notebooks: matplotlib figures in points, one row of panels per task.
 
-Colours are Okabe and Ito's (2008) and cividis, which are safe for colour-blind readers; every cell and mark shows its
-value or is on an axis. pyplot is not used, so nothing is drawn twice and no state remains.
+Colours are Okabe and Ito's (2008) and cividis, which are safe for colour-blind readers; every value is also
+printed or can be read from an axis. pyplot is not used, so nothing is drawn twice and no state remains.
 """
 
 import io
@@ -46,7 +46,7 @@ def draw_matrix(scores: Scores, task: str | None = None) -> Figure:
 
 
 def draw_scenarios(scores: Scores, task: str | None = None) -> Figure:
-    """Plot each shift with both drops at (SD, TD), in points; hollow marks are unresolved scenarios."""
+    """Plot each shift with both drops at (SD, TD), in points; hollow markers: the scenario is not resolved."""
     tasks = [each for each in _select_tasks(scores, task) if with_drops(each)]
     if not tasks:
         raise InvalidInput(

@@ -159,10 +159,10 @@ class ScoreResult(_Result, _Words):
 
 
 class ComparisonResult(_Result, _Words):
-    """Entries compared with the first of them, returned by ``compare``.
+    """Comparisons of the first entry with each of the others, returned by ``compare``.
 
     Attributes:
-        comparisons: the first entry with each other one, as in ``shiftbench compare --json`` (fractions).
+        comparisons: one for each other entry, as in ``shiftbench compare --json`` (fractions).
     """
 
     _tables = COMPARISON_TABLES

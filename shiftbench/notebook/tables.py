@@ -102,13 +102,13 @@ CONFIDENCE: Schema = {
     **_estimates(*_LABEL_SHIFT_FIGURES),
     "temperature": pl.Float64,
 }
-"""Rows for each domain (``where``: in_domain; source and target are that domain) and each shift (out; difference: out
-minus in-domain).
+"""By ``where``: ``in_domain``, a row per domain (its source and target); ``out``, a row per shift; ``difference``, out
+minus in-domain.
 
 Empty without confidences. The components of TD are in the rows with ``where`` = out.
 """
 MISSING: Schema = {**_SHIFT, "what": pl.String}
-"""One row per missing item that could not be scored."""
+"""One row per missing prediction, which could therefore not be scored."""
 DIFFERENCES: Schema = {
     "a": pl.String,
     "b": pl.String,
