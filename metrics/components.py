@@ -1,8 +1,9 @@
 """Variance components of a score: items, prompts, seeds and residual, each with an interval.
 
-For a table with the score (or the difference of two models) of every item, prompt and run. Items and prompts are
-crossed; runs (seeds) are nested in prompts and shared by all items. Components are estimated from mean squares; their
-intervals are modified large-sample limits, which remain valid with the few degrees of freedom of prompts.
+The input is a table with the score (or the difference between two models) of every item, prompt and run. Items and
+prompts are crossed; runs (seeds) are nested in prompts and shared by all items. Components are estimated from mean
+squares; their intervals are modified large-sample limits, which remain valid with the few degrees of freedom of
+prompts.
 
 Sources: Searle, Casella and McCulloch, "Variance Components" (1992); Ting, Burdick, Graybill, Jeyaratnam and Lu,
 "Confidence intervals on linear combinations of variance components that are unrestricted in sign" (1990).
@@ -153,7 +154,7 @@ def _cross(df: float, other: float, side: str, level: float) -> float:
 
 
 class OtherPrompt(NamedTuple):
-    """Prediction interval for the difference of two models with a new prompt; None with too few prompts.
+    """Prediction interval for the difference between two models with a new prompt; None with too few prompts.
 
     ``survives`` states whether the sign of the difference holds with a new prompt. It is None if undecided: too few
     prompts, or an interval that contains 0 although no two prompts significantly contradict each other.
@@ -165,7 +166,7 @@ class OtherPrompt(NamedTuple):
 
 
 def with_other_prompt(differences: ArrayLike, errors: ArrayLike, level: float = 0.95) -> OtherPrompt:
-    """Predict the difference of two models on these items with a new prompt of the same kind.
+    """Predict the difference between two models on these items with a new prompt of the same kind.
 
     Args:
         differences: mean difference with each prompt, shape (n_prompts,), finite.
@@ -197,7 +198,7 @@ def with_other_prompt(differences: ArrayLike, errors: ArrayLike, level: float = 
 
 
 def other_prompts_of_each(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> OtherPrompt:
-    """Predict the difference of two models that were given different prompts, with a new prompt for each.
+    """Predict the difference between two models that were given different prompts, with a new prompt for each.
 
     Args:
         a: mean score of the first model with each of its prompts, finite.

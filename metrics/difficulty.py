@@ -1,6 +1,6 @@
 """Verdict on a domain where a model's score drops: harder, shifted, or both.
 
-A model that loses 10 points outside its source domain may have met a harder domain, on which any model loses score, or
+A model that loses 10 points outside its source domain may have met a harder domain, on which any model scores lower, or
 one that its training did not prepare it for. Probes separate the two: cheap models trained and tested on the same
 domain, whose score differences between domains are due to difficulty only.
 
@@ -48,7 +48,7 @@ class OnScale(NamedTuple):
 
 
 class Verdict(StrEnum):
-    """The reason why a model loses score on a domain."""
+    """The reason why a model scores lower on a domain."""
 
     HARDER = "harder"
     SHIFTED = "shifted"

@@ -20,7 +20,7 @@ MIN_ORDERED = 6
 """Minimum number of labelled domains. With 4 only a perfect order is significant at 5%, and the best of several
 uninformative methods orders most pairs correctly."""
 _APART = 1.96
-"""Minimum difference of two domains' scores, in standard errors: a two-sided test at the 5% level."""
+"""Minimum difference between two domains' scores, in standard errors: a two-sided test at the 5% level."""
 _EXACT = 5040
 """Maximum number of permutations to enumerate: those of 7 domains."""
 _CHUNK = 256
@@ -149,7 +149,8 @@ def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering 
     difficulty is correlated across models. Means over several boards are weighted by their number of domains.
 
     Args:
-        boards: sources with fewer than two targets are ignored; so are boards without other sources, or lacking a shift.
+        boards: sources with fewer than two targets are ignored; so are boards without other sources or
+            with a missing shift.
         rng: samples permutations if there are too many to enumerate.
     Returns: the evaluation; None if every board is ignored.
     Source: Mantel, "The detection of disease clustering and a generalized regression approach" (1967).

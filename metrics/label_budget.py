@@ -34,7 +34,7 @@ class Anticipated(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """Accuracy threshold of a decision, and its standard error (which labels of the domain do not reduce)."""
+    """Accuracy threshold of a decision, and its standard error, which does not depend on the labels of the domain."""
 
     accuracy: float
     error: float

@@ -1,6 +1,6 @@
 """Prediction intervals for a new domain, and the quality of forecasts.
 
-``next_domain`` predicts a statistic on a new domain; intervals elsewhere are for the given domains.
+``next_domain`` predicts a statistic on a new domain; intervals in other modules are for the given domains.
 
 ``domain_quantile`` calibrates intervals around forecasts by conformal prediction for hierarchical data. Errors of
 shifts into the same domain are correlated, so domains are exchangeable, not shifts. Each of k domains with known errors

@@ -139,8 +139,8 @@ def unknown_share(holding: ArrayLike) -> Floats:
     """Compute the weight that ``effective_n`` gives to its conservative bound; 1 if no group contains an error.
 
     Args:
-        holding: effective number of groups that contain errors (or correct answers, or a difference of two models), at
-            least 0.
+        holding: effective number of groups that contain errors (or correct answers, or a difference between two
+            models), at least 0.
     Returns: weights in (0, 1], same shape: below 0.03 from 5 groups on.
 
     >>> unknown_share([0.0, 1.0, 5.0]).round(3).tolist()

@@ -33,7 +33,7 @@ OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), V
 # Strict: strings and booleans are not converted to counts.
 Count = Annotated[int, pydantic.Field(ge=0, le=MAX_COUNT, strict=True)]
 Change = Annotated[int, pydantic.Field(ge=-MAX_COUNT, le=MAX_COUNT, strict=True)]
-"""A difference of two counts."""
+"""A difference between two counts."""
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**64, strict=True)]
 
 _TEXT: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(OutsideText)

@@ -27,7 +27,7 @@ def unknown_ids(
         known: the valid test ids.
         tasks: the tasks of the dataset folder.
         file: the file's name, used in problems.
-        versions: description of the data's version and of the one that the file states, if no id is known; else empty.
+        versions: text on the dataset's version and the version stated in the file, if no id is known; otherwise empty.
     Returns: one problem per kind, with its first row and the number of others.
     """
     problems = []

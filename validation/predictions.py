@@ -83,7 +83,7 @@ def check_prediction_file(
     Args:
         file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
-        versions: description of the data's version and of the one that the file states, if they differ.
+        versions: text on the dataset's version and the version stated in the file, if they differ.
     Returns: rows in file order, with the schema ``CHECKED_PREDICTIONS``.
     Raises: as ``checked_parts``.
     """
@@ -102,7 +102,7 @@ def checked_parts(
     Args:
         file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
-        versions: description of the data's version and of the one that the file states, if they differ.
+        versions: text on the dataset's version and the version stated in the file, if they differ.
     Returns: its rows in file order, with the schema ``CHECKED_PREDICTIONS``; the file is valid only once the iterator
         is exhausted.
     Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in the parts read.

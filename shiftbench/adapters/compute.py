@@ -28,7 +28,7 @@ def compute(
     Returns: fractions: ``<metric>_<domain>`` for each domain, ``mean_st`` and ``worst_st`` over all domains except
         ``home``, and with ``home`` also ``ss``, ``mean_sd`` and ``worst_sd``. Intervals and tests need
         ``shiftbench.score``.
-    Raises: InvalidInput if lengths differ, there is no such metric or home, or no domain except home.
+    Raises: InvalidInput if lengths differ, ``metric`` or ``home`` is unknown, or ``home`` is the only domain.
 
     >>> compute(predictions=[1, 0, 1, 1], references=[1, 0, 1, 0], domains=["a", "a", "b", "b"], metric="accuracy")
     {'accuracy_a': 1.0, 'accuracy_b': 0.5, 'mean_st': 0.75, 'worst_st': 0.5}

@@ -84,7 +84,7 @@ def as_own_predictions(checked: pl.DataFrame, own_ids: Mapping[str, str]) -> pl.
 
     Args:
         checked: in the format of ``CHECKED_PREDICTIONS``.
-        own_ids: the user file's id by the dataset's; empty to keep the dataset's.
+        own_ids: maps ids in the dataset to ids in the user file; empty to keep those of the dataset.
     """
     return checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
 

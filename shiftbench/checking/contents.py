@@ -29,7 +29,7 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
     Args:
         predictions: in the format of ``CHECKED_PREDICTIONS``.
         folder: the dataset.
-        subset: the subset that they cover.
+        subset: the subset that the predictions cover.
     """
     covered = coverage_of(predictions)
     for task, runs in covered.items():

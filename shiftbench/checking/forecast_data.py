@@ -35,7 +35,7 @@ class ForecastData:
         predictions: checked predictions on its test rows.
         validation: checked predictions on its validation rows; None if there are none.
         unlabelled: predictions on targets that are not in the folder.
-        titles: the file's names of its domains, by their names in the dataset; empty for a benchmark.
+        titles: maps names of domains in the dataset to those in the file; empty for a benchmark.
     """
 
     folder: DatasetFolder
@@ -54,7 +54,7 @@ def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
     """Replace quoted domain names in errors of the block by the names used in the file.
 
     Args:
-        titles: the file's names of its domains, by their names in the dataset.
+        titles: maps names of domains in the dataset to those in the file.
     """
 
     def titled(quoted: "re.Match[str]") -> str:

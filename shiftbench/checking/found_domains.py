@@ -144,11 +144,11 @@ class DomainSearch:
 
 @dataclass(frozen=True)
 class SearchedTexts:
-    """Texts with their candidates, which are independent of labels and predictions.
+    """Texts with their candidate slices, which do not depend on labels or predictions.
 
     Attributes:
-        described: their words and embeddings.
-        blind: the candidates, no two with the same texts.
+        described: the words and embeddings of the texts.
+        blind: the candidate slices, no two with the same texts.
         least: minimum texts of a slice.
     """
 

@@ -56,7 +56,7 @@ class Follower:
 
     Attributes:
         options: reference, history and order of the periods.
-        titles: the file's names of its domains, by their names in the dataset, in the file's order.
+        titles: maps names of domains in the dataset to those in the file, in the file's order.
         labels: the task's labels, which all lines of a history must share.
         before: lines of the history.
         appended: lines that the run adds to the history; written by ``save``.

@@ -295,9 +295,9 @@ def read_own_predictions(
 
 
 def _chances_by_label(chances: Mapping[str, str], columns: Columns, labels: Sequence[str], file: str) -> dict[str, str]:
-    """Return the columns of probabilities by the labels of the rows, in their order.
+    """Map the labels of the rows, in their order, to the columns with their probabilities.
 
-    Raises: InvalidInput if they are for other labels.
+    Raises: InvalidInput if the columns are for other labels.
     """
     own = columns.mapped(pl.Series(list(chances), dtype=pl.String))
     of_label = dict(zip(respell(own, labels) if labels else own, chances.values(), strict=True))

@@ -183,7 +183,7 @@ def shift_mean(confidence: Floats, mean: float) -> Floats:
 
 
 def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
-    """List the basis of the expected accuracies, and the allocation of labels."""
+    """Format sentences on how the expected accuracies were obtained, and how the labels are allocated."""
     off = list(plan.shortfalls.values())
     if not off:
         yield (

@@ -37,7 +37,7 @@ class LabelRows:
         inputs: the input columns.
         names: the file's own name of each column.
         file: the file.
-        columns: roles of its columns, and of those of prediction files.
+        columns: roles of the file's columns, and of columns of prediction files.
     """
 
     frame: pl.DataFrame

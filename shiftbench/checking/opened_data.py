@@ -128,7 +128,7 @@ class OpenedData:
     Attributes:
         folder: the dataset; for a file, the dataset built from its rows.
         subset: the subset that predictions cover.
-        titles: the file's names of its domains, by their names in the dataset; empty for a benchmark.
+        titles: maps names of domains in the dataset to those in the file; empty for a benchmark.
         own: the user file; None for a dataset folder.
         own_file: how the file was read.
     """

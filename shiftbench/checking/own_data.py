@@ -49,9 +49,9 @@ class OwnData:
         folder: the dataset.
         csv: the file.
         columns: roles of its columns.
-        names: the dataset's names of domains, by the names in the file.
+        names: maps names of domains in the file to those in the dataset.
         ids: the dataset's id of every test row, from ``dataset_ids``; empty without an id column.
-        own_ids: the file's ids by the dataset's; empty without an id column.
+        own_ids: maps ids in the dataset to ids in the file; empty without an id column.
         opened_with: the prediction file given when the data was opened, and its rows.
         left_out: the file's ids of the rows without a label.
     """
@@ -250,7 +250,7 @@ def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) 
 
     Args:
         rows: the rows as read, with a column ``own_id``.
-        names: the dataset's names of domains, by the names in the file.
+        names: maps names of domains in the file to those in the dataset.
         folder: the dataset.
     Returns: one row per test row of the file: ``own_id``, ``id`` (the dataset's) and ``first``, whether it is the first
         of identical rows, which the dataset contains once.
@@ -288,8 +288,8 @@ def check_own_predictions(
         frame: result of ``read_predictions``; with sources and ids of the file.
         folder: the dataset built from the file.
         ids: the dataset's id of every test row, from ``dataset_ids``.
-        own_ids: the file's ids by the dataset's.
-        names: the dataset's names of domains, by the names in the file.
+        own_ids: maps ids in the dataset to ids in the file.
+        names: maps names of domains in the file to those in the dataset.
         file: the prediction file.
         csv: the file with the rows.
         id_column: its column of ids; None if ids are those of a build.

@@ -34,7 +34,7 @@ def run_score(
         data: an opened dataset folder, or a user file.
         own: how to read the file.
         subset: the subset of a folder that the predictions cover; None: inferred from their ids.
-        reference: predictions whose TT is used if these have none; only for a folder.
+        reference: predictions whose TT is used if ``predictions`` have none; only for a folder.
         encoder: encoder for BERTScore on a folder, or for depths on a file; by default this machine's.
         has_depth: whether to score a file with training rows by depth; implied by ``encoder``.
         margin: test whether no drop exceeds this fraction.

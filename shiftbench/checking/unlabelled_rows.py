@@ -43,7 +43,7 @@ class UnlabelledRows:
         frame: columns ``id`` (the file's; without one, the index among these rows), ``domain`` (its name) and the
             inputs; no nulls.
         inputs: names of the input columns.
-        titles: the file's names of the domains, by their names in the dataset.
+        titles: maps names of domains in the dataset to those in the file.
     """
 
     frame: pl.DataFrame

@@ -114,7 +114,7 @@ def score(
             rows, as a table or a file: nothing is built or split, and all rows are test rows unless a column ``split``
             states otherwise.
         subset: the subset of test ids that the predictions cover; by default inferred from their ids.
-        reference: predictions whose TT is used if these have none.
+        reference: predictions whose TT is used if ``predictions`` have none.
         encoder: encoder for BERTScore, Hub id or path; by default this machine's (``SHIFTBENCH_ENCODER``). Other
             metrics need none.
         n_draws: ignored from metric version 7 on, and removed in 0.4: intervals are computed, not simulated.
@@ -349,10 +349,11 @@ def validate(
     Args:
         predictions: as in ``score``.
         data: the dataset, as in ``score``.
-        subset: the subset of test ids that they cover; by default the card's, or inferred from their ids.
+        subset: the subset of test ids that the predictions cover; by default from the card, or inferred from their ids.
         card: the card, a dict of its fields, or its file.
         labels_by_index: as in ``score``.
-    Returns: one row per valid run: task, source, target, seed, n (predictions), unparsed (of these).
+    Returns: one row per valid run: task, source, target, seed, n (predictions), unparsed (unusable outputs
+        among the predictions).
     Raises: InvalidInput listing every problem: file or argument, column, row, suggested fix; TypeError for a wrong
         type.
     """

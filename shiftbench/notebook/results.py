@@ -186,7 +186,8 @@ class CheckResult(_Words):
         scores: the scores of the predictions.
         forecasts: forecasts for the domains without labels; None if all have labels.
         doubts: warnings about the model, one sentence each.
-        predictions: predictions on rows with labels, by their ids; input of ``gate`` and ``score`` with the same rows.
+        predictions: predictions on rows with labels, with the rows' ids; input of ``gate`` and ``score`` with the same
+            rows.
         unlabelled: predictions on rows of domains without labels, input of ``label``; None if there are none.
     """
 

@@ -130,7 +130,7 @@ DIFFERENCES: Schema = {
 }
 """One row per pair, shift and score (ST, SD, TD).
 
-``low``, ``high`` and ``p`` are for this difference alone; ``better`` is null if the corrected p is 0.05 or more;
+``low``, ``high`` and ``p`` are not corrected for multiple tests; ``better`` is null if the corrected p is 0.05 or more;
 ``at_floor`` lists entries (a, b, both) at chance, whose drops are not compared; ``about`` states what the tests are
 about: recipes, or these trained models; ``runs_needed`` is the number of runs per source on either side needed for
 claims about recipes, null if they suffice; ``p_equivalent`` tests that the difference is within ``margin`` (both null
