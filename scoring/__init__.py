@@ -7,7 +7,7 @@ interchange                  logs, tasks and results in other tools' formats
 reports                      scores as text, tables, plots and HTML files
 comparing                    tests between models
 forecasting                  scores on texts without labels
-scores                       a prediction file to its scores
+scores                       scores of a prediction file
 """
 
 if __name__ != "shiftbench.scoring":

@@ -26,12 +26,13 @@ class EntryTask:
     Attributes:
         folder: the dataset.
         name: the task.
-        targets: its runs on each target.
-        constant: source, target and seed of runs that are constant predictors.
+        targets: the entry's runs, by target.
+        constant: (source, target, seed) of each run that is a constant predictor.
         floors: no-skill levels of the test sets.
-        stands_in: shifts of another entry in which this one's runs with source ``outside`` are used.
-        outside: the source value that is not a domain; ``""`` if runs are used only for their own shifts.
-        recipe: identity that distinguishes this entry's recipes from those of others with the same source.
+        stands_in: another entry's shifts, on which this entry is compared although it was trained on no domain; empty
+            if it is compared on its own shifts.
+        outside: this entry's source value (not a domain) if ``stands_in`` is set, otherwise ``""``.
+        recipe: identity of the entry's recipe; entries with the same source have different ones.
     """
 
     folder: DatasetFolder
@@ -69,8 +70,8 @@ class EntryTask:
         Args:
             other: the other entry; the two share no shift.
 
-        Returns: the copy, with each of the other entry's shifts into a target that this entry predicted; None if this
-            entry was trained on a domain, or if there is no such target.
+        Returns: a copy whose shifts are the other entry's shifts into targets that this entry predicted; None if this
+            entry was trained on a domain, or if there is no such shift.
         """
         sources = {source for source, _ in self.cells}
         if len(sources) != 1 or not sources <= set(OUTSIDE_SOURCES):
@@ -103,12 +104,12 @@ class EntryTask:
         return set.intersection(*there) if there else set()
 
     def run_indices(self, source: str, target: str) -> list[int]:
-        """List the indices of the averaged runs, by seed: those with common seeds, or all if there are none."""
+        """List the indices of the runs to average, by seed: those with common seeds, or all without common seeds."""
         runs, seeds = self.targets[target], self.common_seeds(source)
         return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
     def score(self, place: ScoreKey) -> Figure:
-        """Return a score averaged over runs; unknown if the metric lacks its encoder.
+        """Return a score averaged over runs; unknown if the metric's encoder is missing.
 
         Scores are cached for all figures and comparisons. An entry trained on no domain has one score per target.
         """

@@ -25,13 +25,13 @@ P_TOLERANCE = 1e-6
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
 """Fields of a comparison that may differ when it is repeated, and then explain changes of its results."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
-"""Fields with conclusions, other than the figures."""
+"""Fields that contain conclusions (such as the kind of claim), other than the differences themselves."""
 _FORMER = {"n_swaps", "seed"}
 """Settings in claims of former versions that no longer have any effect."""
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"settings", "shifts", "means"}
 """Fields that must match; the data's settings are checked before a claim's tests are repeated."""
 _RUNS = {"run_scores_a", "run_scores_b"}
-"""Parts of findings whose last digits may differ; failure counts, if the claim has them, must match."""
+"""Fields of ``tasks`` that are not compared, because last digits may differ; failure counts, if claimed, must match."""
 
 
 MAX_BYTES = 64 * 2**20
@@ -87,7 +87,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
 
     @pydantic.model_validator(mode="after")
     def _compares_its_entries(self) -> "Claim":
-        """Raise ValueError for comparisons of other entries, or of different settings."""
+        """Raise ValueError unless comparisons are of the first entry with each of the others, with equal settings."""
         names = [entry.name for entry in self.entries]
         if [(pair.a, pair.b) for pair in self.comparisons] != [(names[0], name) for name in names[1:]]:
             raise ValueError("comparisons must be of the first entry with each other entry, in order")
@@ -108,7 +108,7 @@ def make_claim(
     """Build the claim of some comparisons.
 
     Args:
-        comparisons: comparisons of the first entry with each other one, corrected together.
+        comparisons: comparisons of the first entry with each of the others, corrected together.
         entries: the compared entries, the first entry first.
         benchmark: the dataset's benchmark.
         data: path of the dataset, as given.
@@ -194,9 +194,10 @@ class ClaimCheck(pydantic.BaseModel, frozen=True):
     """The result of repeating a claim's comparison.
 
     Attributes:
-        figures: every difference of the claim, and those that it lacks.
+        figures: every difference in the claim or in the recomputed comparison.
         facts: other facts that do not match the claim.
-        moved_by: a changed metric version or encoder, and other facts that changed with it; figures may then change.
+        moved_by: changes of the metric version or encoders, and of facts that may change with these. If there are any,
+            figures may change, too.
     """
 
     figures: tuple[FigureCheck, ...]
@@ -303,7 +304,7 @@ def _changed(what: str, claimed: Any, recomputed: Any) -> Iterator[FactCheck]:
 
 
 def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
-    """Return all differences by pair of entries, mean or shift (with its numbers of texts and runs), and figure."""
+    """Return all differences by pair of entries, description of the mean or shift, and figure."""
     figures = {}
     for pair in claim.comparisons:
         sides = f"{pair.a} - {pair.b}"

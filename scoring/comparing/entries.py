@@ -1,4 +1,4 @@
-"""Comparison of stored entries: the first with each other one, or all pairs. The store caches each pair.
+"""Comparison of stored entries: the first with each of the others, or all pairs. The store caches each pair.
 
 Cached comparisons may be deleted; they are recomputed after a change of the data or the metrics.
 """
@@ -26,9 +26,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.versions import DataVersion
 
 MAX_ENTRIES = 4
-"""Maximum number of entries in one comparison of the first with each other one."""
+"""Maximum number of entries in a comparison of the first with each of the others."""
 MAX_PAIRWISE = 12
-"""Maximum number of entries compared in all pairs: 66 pairs, which share the level."""
+"""Maximum number of entries compared in all pairs: 66 pairs, whose p values are corrected together."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def compare_with_first(
     store: PairStore,
     task: str | None = None,
 ) -> tuple[Comparison, ...]:
-    """Compare the first of 2 to 4 entries with each other one; all tests together are one family.
+    """Compare the first of 2 to 4 entries with each of the others; all tests are corrected together.
 
     Args:
         sides: the entries.

@@ -51,7 +51,7 @@ def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
 
 
 def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[TaskFigure]:
-    """Return the means of a task: the ranked one, then average drop, mean OOD of other sources, Depth F1.
+    """Return the means of a task: the ranked mean, then average drop, mean OOD of other sources, Depth F1.
 
     Args:
         cells: the shifts that both entries have; those of domains too small for a mean are skipped.

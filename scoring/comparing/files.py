@@ -103,10 +103,10 @@ def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> 
     Args:
         a: one file.
         b: the other.
-        margin: also test whether differences lie within this fraction; fixed before the scores were seen.
+        margin: also test whether differences lie within this fraction, which must be fixed before scores are seen.
 
-    Returns: differences A minus B, fractions, as means of each task and by shift, each with its interval, and with p
-        values corrected over all of them (``correct_p_values``).
+    Returns: the differences A minus B (fractions) in the means of each task and on each shift, with intervals and with
+        p values corrected over all differences (``correct_p_values``).
 
     Raises: NoSharedShift if there is nothing to compare; InvalidInput for an invalid file.
     """
@@ -147,7 +147,7 @@ def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> 
 def compare_first(
     entrants: Sequence[Entrant], *, task: str | None = None, margin: float | None = None
 ) -> tuple[Comparison, ...]:
-    """Compare the first prediction file with each other one; p values are corrected over all of these tests together.
+    """Compare the first prediction file with each of the others; p values are corrected over all of these tests.
 
     Args:
         entrants: the files, at least two, of one dataset and subset.
@@ -203,7 +203,7 @@ def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
 
 
 def _unmatched_shifts(entrant: Entrant, by_task: Mapping[str, set[Cell]]) -> tuple[str, ...]:
-    """List the shifts that only one entry has: the given ones for matched tasks, all for other tasks."""
+    """List the shifts that only this entry has: those in ``by_task`` for matched tasks, all shifts for other tasks."""
     alone = {task: by_task.get(task, entry_task.shifts) for task, entry_task in entrant.tasks.items()}
     return tuple("/".join((task, *cell)) for task in sorted(alone) for cell in sorted(alone[task]))
 

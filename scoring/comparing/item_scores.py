@@ -1,4 +1,4 @@
-"""Models compared by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
+"""Models compared by their scores on the same items: paired tests by cluster, intervals, ranks, detectable differences.
 
 For benchmarks without training domains: there is no shift, hence no drop. All claims are about these trained models,
 because logs do not contain other training runs.
@@ -74,11 +74,11 @@ class ModelScore(Record):
 
 
 class ModelDifference(Record):
-    """A minus B on the same items: of one domain, or of all (null).
+    """The difference A minus B on the items of one ``domain``, or on all items (null).
 
-    ``p`` is two-sided, and below 0.05 if the interval excludes 0. ``p_corrected`` is Holm's: over all pairs, or over
-    all pairs and tested domains. ``detectable`` is the smallest true difference that the corrected test detects with
-    80% power. All are null without an interval, that is with fewer than 5 effective clusters.
+    ``p`` is two-sided, and below 0.05 if the interval excludes 0. ``p_corrected`` is Holm-corrected over all pairs, for
+    single domains over all pairs and tested domains. ``detectable`` is the smallest true difference that the corrected
+    test detects with 80% power. All are null without an interval, that is with fewer than 5 effective clusters.
     """
 
     a: str
@@ -131,12 +131,12 @@ class ItemComparison(Record):
 
     @property
     def n_domain_tests(self) -> int:
-        """Return the number of domain tests that share the level."""
+        """Return the number of tests on single domains, which are corrected together."""
         return sum(each.p is not None for each in self.by_domain)
 
 
 class _UnboundedFigure(Figure):
-    """A mean of scores outside [0, 1], or a difference of two, with Student's interval from influences."""
+    """A mean of scores outside [0, 1], or a difference of two, with a Student's t interval from influences."""
 
     @cached_property
     def _variances(self) -> tuple[list[float], list[float]]:
@@ -152,7 +152,7 @@ def compare_items(items: ItemScores) -> ItemComparison:
     """Compare all pairs of models on the same items.
 
     A difference's p value inverts its interval, computed from the clusters' influences (``scoring.scores.figures``).
-    Means over all items are one family of tests, those of domains another; each is corrected by Holm.
+    Tests over all items are one family, tests on single domains another; each family is Holm-corrected.
 
     Args:
         items: the models' scores.

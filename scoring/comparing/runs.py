@@ -25,7 +25,7 @@ Survival = Literal["yes", "no", "unknown"]
 
 @dataclass(frozen=True)
 class RunScores:
-    """A model's scores of a comparison's items.
+    """A model's scores on the items of a comparison.
 
     Attributes:
         name: the model's name.
@@ -84,7 +84,7 @@ class RunReport(Record):
     pairs: tuple[PairRuns, ...]
 
     def survives(self, order: Sequence[str]) -> Survival:
-        """Return whether the order of models, best first, survives: whether that of all adjacent pairs does."""
+        """Return whether an order of models (best first) survives another prompt: every adjacent pair must survive."""
         found = {frozenset((pair.a, pair.b)): pair.survives for pair in self.pairs}
         each = [found[frozenset(pair)] for pair in pairwise(order)]
         return "no" if "no" in each else "unknown" if "unknown" in each else "yes"

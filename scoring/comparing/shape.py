@@ -208,7 +208,7 @@ def _failures(runs: Sequence[SourceRuns]) -> Failures | None:
 def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Compute the corrected p values of several comparisons, by Holm in two families over all pairs and tasks.
 
-    The first family has the ranked means and the average drops, the second one all other figures; each keeps ``LEVEL``.
+    The first family has the ranked means and the average drops, the second all others; each has error rate ``LEVEL``.
 
     Args:
         comparisons: comparisons with p values, corrected before or not.

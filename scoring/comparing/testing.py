@@ -22,7 +22,8 @@ def fewest_runs(entry: EntryTask, sources: Sequence[str]) -> int:
 def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
     """Return whether tests on these sources support claims about recipes.
 
-    They do not if one entry is placed in shifts of the other: it was trained on none of their sources.
+    They do not if either entry was trained on none of these sources (such as zero-shot), because its scores are then
+    only matched to the other entry's shifts.
     """
     if a.outside or b.outside:
         return False

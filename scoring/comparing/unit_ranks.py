@@ -25,14 +25,14 @@ N_DRAWS = 4000
 percentage points of the p over all sign patterns (1.0 with half as many).
 """
 _NORMAL_MAD, _FAR_OFF = 1.4826, 10.0
-"""Median absolute deviations to a standard deviation, and how many of these are far."""
+"""Factor from a median absolute deviation to a standard deviation, and standard deviations that count as far."""
 MAX_ORDERS = 200
 """With more units, leave-one-out computes only the first place, not the whole order."""
 LEVEL = 0.05
 
 
 class Unit(StrEnum):
-    """The kind of a table's columns, on which the population of its claims depends."""
+    """The kind of a table's columns; it determines the population that claims are about."""
 
     ITEMS = "items"
     TASKS = "tasks"
@@ -91,7 +91,7 @@ class PairTest(Record):
 
 
 class LeftOut(Record):
-    """A model without a score on some units: not ranked, but compared with each other model on common units."""
+    """A model without a score on some units: not ranked, but compared with every other model on common units."""
 
     name: str
     n_units: int
@@ -145,8 +145,8 @@ class Ranking(Record):
         leads_left_out: an incomplete model whose mean is better than that of all complete models; null without one.
         no_ranks: why there are no ranks; null if there are.
         tied_first: models not significantly different from the first, which is listed first.
-        pairs: for each complete model, one sign per complete model, by corrected tests: + the former is significantly
-            better, - it is significantly worse, . undecided.
+        pairs: for each complete model, a string with a sign per complete model, from corrected tests: + the string's
+            model is significantly better, - it is significantly worse, . undecided.
         neighbours: the test of each complete model against the next one.
         needed: number of units needed to separate first from second; null without ranks.
         without: leave-one-out over units or groups, the largest changes first.
@@ -217,7 +217,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
         table: the scores.
         standardised: whether to standardise scores on each unit over complete models before averaging.
 
-    Returns: the ranking; incomplete models are compared with each other model on the units that both have.
+    Returns: the ranking; incomplete models are compared with every other model on the units that both have.
 
     Raises: InvalidInput with fewer than 2 models, or fewer than 2 that have a score on every unit.
     """
@@ -278,7 +278,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
 
 
 def _far_off_words(table: ScoreTable) -> Iterator[str]:
-    """Report outliers, given model and unit (two-way medians): typing errors, or heavy-tailed errors."""
+    """Report outliers relative to model and unit (two-way medians), which may be typing errors or rare failures."""
     if np.isin(table.scores[np.isfinite(table.scores)], (0.0, 1.0)).all():
         return
     rest = table.scores - np.nanmedian(table.scores, axis=0)
@@ -394,7 +394,7 @@ def _tied(names: Sequence[str], ranks: UnitRanks | None) -> tuple[str, ...]:
 
 
 def _tied_by(names: Sequence[str], ranks: UnitRanks | None, points: Floats) -> tuple[str, ...]:
-    """Return the models not significantly different from the first by ``points``, which is listed first."""
+    """Return the model with the most ``points``, then the models not significantly different from it."""
     if ranks is None:
         return ()
     first = int(np.argmax(points))

@@ -57,7 +57,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
 
 
 def about_lines(pairs: Sequence[Comparison]) -> list[str]:
-    """Write for each comparison whether its tests are about recipes, and which runs that needs: one line each.
+    """Write for each task whether its tests are about recipes or trained models, and why; then remarks on the tests.
 
     Args:
         pairs: comparisons of one first entry with others.

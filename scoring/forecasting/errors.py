@@ -55,7 +55,7 @@ def method_errors(
 
     Args:
         method: its name.
-        points: forecasts of each method, including the floors.
+        points: forecasts of each method, including the naive baselines.
         order: evaluation of its ordering of domains, if available (``order_domains``).
     """
     mine = points.get(method, ())

@@ -34,8 +34,8 @@ TITLES = {
 CORRECTED = {"mean-drop": "source-accuracy", "cot-corrected": "cot"}
 """Methods that subtract another method's mean error on the other labelled domains."""
 ORDERING = ("cot", "doc", "atc")
-"""Methods that may order domains; ties go to the first. None of them uses another domain's labels, and floors are the
-same for all domains.
+"""Methods that may order domains; ties go to the first. None of them uses another domain's labels. The naive
+baselines are not listed, because they forecast the same value for all domains.
 """
 GONE = (
     "average-confidence", "atc-entropy", "gde", "agreement-line", "nuclear-norm", "importance", "bbse", "em", "depth",

@@ -95,7 +95,8 @@ def with_own_forecasts(task: TaskForecast, rows: pl.DataFrame, name: str, file: 
 
     Returns: the task with an additional method; values and ends are means over seeds, as for all others.
 
-    Raises: InvalidInput if a shift of the task, or one of its seeds, has no forecast, or if a forecast is of no shift.
+    Raises: InvalidInput if a shift of the task, or one of its seeds, has no forecast, or if a forecast is for
+        an unknown shift.
     """
     mine = rows.filter(pl.col("task") == task.task)
     by_shift = {

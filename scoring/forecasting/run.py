@@ -89,8 +89,8 @@ def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], 
 
     Args:
         cell: the cell.
-        cells: all cells of the grid; corrections use those with known labels that involve neither the target nor a
-            domain of ``left_out``, only those of the same source if there are any.
+        cells: all cells of the grid. Corrections use labelled cells that involve neither the target nor a domain of
+            ``left_out``: those of the same source, or, if there are none, those of all sources.
         left_out: further domains whose labels must not be used.
         method: its name.
 
@@ -251,7 +251,7 @@ class Grid:
         )  # fmt: skip
 
     def _sets_interval(self, domain: str, target: str) -> bool:
-        """Check whether a labelled domain can calibrate a target's interval: some shift into it must not involve it."""
+        """Check whether a domain can calibrate a target's interval: some source must not include the target."""
         return any(cell.target == domain and not cell.involves({target}) for cell in self.cells)
 
     def _forecast_by(self, cell: Cell, method: str, level: float | None) -> Forecast:
@@ -266,9 +266,9 @@ class Grid:
         return method_errors(method, {name: self._list_points(name) for name in {method, *FLOORS} & {*self.methods}})
 
     def _list_points(self, method: str) -> list[Point]:
-        """List a method's forecasts of labelled targets, each with an interval calibrated on the other ones only.
+        """List a method's forecasts of labelled targets; each interval is calibrated on the other targets only.
 
-        There are no intervals if leaving out one domain leaves fewer than two.
+        There are no intervals if fewer than two domains remain when one is left out.
         """
         if method not in self._known:
             wanted = interval_level(len(self.labelled))

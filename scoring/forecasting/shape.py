@@ -21,9 +21,9 @@ class Forecast(Record):
 class ShiftForecast(Record):
     """All forecasts of one source on one target, means over ``n_runs`` seeds.
 
-    ``level`` is that of the intervals, ``set_on`` the domains on whose errors they are calibrated: neither the target,
-    nor domains only reached from the target as a source. ``truth_error`` is the standard error of the truth over test
-    texts.
+    ``level`` is the level of the intervals. ``set_on`` are the domains on whose errors intervals are calibrated; the
+    target is excluded, and so are domains whose only sources include the target. ``truth_error`` is the standard
+    error of the truth over test texts.
     """
 
     source: str
@@ -46,9 +46,9 @@ class OrderEvidence(Record):
     """The method that orders a source's targets, and the evidence for its order where labels are known.
 
     ``method`` is null if none has a forecast of every target. Of the ``n_pairs`` pairs of labelled targets with
-    significantly different scores, ``right`` are in the right order, each by the method chosen (out of ``n_methods``)
-    without the evaluated domain. ``p`` is exact, over permutations of the domains, repeating the choice in each. All
-    three are null below 6 labelled domains: too few to evaluate an order.
+    significantly different scores, ``right`` are ordered correctly. For each domain, the method (out of ``n_methods``)
+    is selected on the other domains. ``p`` is exact: the domains are permuted, with the selection repeated for each
+    permutation. ``right``, ``n_pairs`` and ``p`` are null below 6 labelled domains: too few to evaluate an order.
     """
 
     source: str
@@ -94,12 +94,13 @@ class MethodOrder(Record):
 
 
 class MethodErrors(Record):
-    """Errors of a method where labels are known: means over target domains of means over their models and sources.
+    """Errors of a method on labelled targets, averaged per target (over models and sources), then over targets.
 
-    ``error`` is the mean absolute error, ``bias`` the mean of forecast minus truth, ``interval_score`` Winkler's, at
-    the levels of ``held``. ``skill`` by floor is the share of the floor's error that the method avoids, on shifts that
-    both forecast; ``p`` is from a paired test over target domains, null with fewer than 6 (too few for significance).
-    ``order`` is null for floors and corrected methods, and if no source has two targets. Over several boards,
+    ``error`` is the mean absolute error, ``bias`` the mean of forecast minus truth, ``interval_score`` Winkler's score
+    of the intervals in ``held``. ``skill`` has, by naive baseline, the share of the baseline's error that the method
+    avoids, on shifts that both forecast; ``p`` is from a paired test over target domains, null with fewer than 6 (too
+    few for significance).
+    ``order`` is null for naive baselines and corrected methods, and if no source has two targets. Over several boards,
     ``n_domains`` counts the target domains of all of them.
     """
 

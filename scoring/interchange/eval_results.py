@@ -1,7 +1,7 @@
 """``.eval_results/*.yaml`` in a model's repository, shown by the Hub on the model page and the dataset's leaderboard.
 
-One value per task, in points, higher is better: the drop and the intervals are in the notes. A task is one of the
-dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``); the Hub's client defines the file's format.
+The file has one value per task of the dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``), in
+points, higher is better; the drop and the intervals are in the notes. The Hub's client defines the file's format.
 """
 
 from collections import Counter
@@ -54,12 +54,12 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
 
 
 def tasks_left_out(shared: SharedEntry) -> list[str]:
-    """List the entry's tasks that the file has no value of, because they are not in the dataset's ``eval.yaml``."""
+    """List the entry's tasks without a value in the file, because they are not in the dataset's ``eval.yaml``."""
     return [task.task for task in shared.scores.tasks if task.task not in {f.task for _, f in _values(shared)}]
 
 
 def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
-    """List the values for the file: ids in the dataset's ``eval.yaml``, with the figures."""
+    """List the values for the file: the task's id in the dataset's ``eval.yaml``, and the figure."""
     listed = benchmark_tasks(shared.manifest)
     figures, best = figures_of(shared.scores), headlines(shared.scores)
     for task in shared.scores.tasks:

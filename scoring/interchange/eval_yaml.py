@@ -1,7 +1,7 @@
 """``eval.yaml`` of a published dataset, which makes it a benchmark on the Hub that Inspect can run.
 
 The Hub accepts only listed frameworks (``EVALUATION_FRAMEWORKS`` in huggingface.js, packages/tasks/src/eval.ts), so the
-framework is ``inspect-ai``. Its reader of this file (inspect_ai/_eval/task/hf.py) allows only the keys below and reads
+framework is ``inspect-ai``. Its reader of the file (inspect_ai/_eval/task/hf.py) allows only the keys below and reads
 all tasks before it runs one. It passes one column to a model unchanged and others through a prompt template, and the
 expected answer is the label's code (in version 0.3.285; early versions converted it to a letter). So the file has only
 classification tasks, for prompted models: no scorer of Inspect has the metrics of tags, answers and generated texts.

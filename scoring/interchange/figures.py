@@ -102,7 +102,7 @@ def figures_of(scores: Scores) -> list[SharedFigure]:
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:
-    """Return the value of each task by which entries are compared; higher is better.
+    """Return, for each task, the value by which entries are compared; higher is better.
 
     Returns: by task, Depth F1 over all target texts for a pairing, mean OOD for a task with one training domain,
         otherwise mean ST; tasks without that value, and placebos, are omitted.

@@ -264,7 +264,7 @@ def _first_match(pattern: str, text: str, path: Path) -> str:
 
 
 def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float] | None:
-    """Sum the log-probabilities of each choice's tokens, the last ones of its request; None if a choice has none."""
+    """Sum the log-probabilities of each choice's tokens, which end its request; None if any are missing."""
     sums: dict[int, float] = {}
     for state in asked:
         if state.request_mode in (None, "original") and state.result and state.result.completions:

@@ -59,7 +59,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class _OwnId(msgspec.Struct, gc=False):
-    """The field of an item that has its id in the data."""
+    """The only decoded field of an item if no fields are requested: the id that the data gives it."""
 
     id: Any = None
 

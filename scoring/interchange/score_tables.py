@@ -88,8 +88,8 @@ def table_of_frame(frame: pl.DataFrame, how: Reading, place: str, notes: Sequenc
     Args:
         frame: the table; cells may be numbers or strings.
         how: how to read it.
-        place: its name in messages.
-        notes: earlier notes.
+        place: the table's name in messages.
+        notes: notes from reading the file, to which others are added.
 
     Returns: the validated table.
 
@@ -298,7 +298,7 @@ def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -
 def _numbers(
     column: pl.Series, name: str, place: str, rows: Sequence[int] | np.ndarray[Any, Any], seen: Counter[str]
 ) -> tuple[Floats, list[Problem]]:
-    """Read a column's numbers, NaN if missing; text next to numbers is counted in ``seen``."""
+    """Read a column's numbers, NaN if missing; ``seen`` counts each kind of ignored text in cells (such as "%")."""
     if column.dtype == pl.Boolean or column.dtype.is_numeric():
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
         values[np.isinf(values)] = np.nan
@@ -448,7 +448,7 @@ def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> 
 
 
 def _long_weights(facts: pl.DataFrame, kind: Unit, has_weights: bool, place: str) -> Floats | None:
-    """Return weights of units: the table's, or those that weight the tasks of items equally."""
+    """Return the units' weights: the table's, or weights of items that count tasks equally; None: all equal."""
     if has_weights:
         weights = facts["weight"].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if not np.all(weights > 0):

@@ -1,7 +1,7 @@
 """Scores as text, tables, plots and HTML files. Points (x100) occur only here and in the leaderboard's pages.
 
-The functions ``..._lines`` list a command's output once, as sentences and tables; ``plain_tables`` converts the list to
-terminal text, Markdown, LaTeX and a report. Sentences are macros of text files; pages and reports of scores are
+The functions ``..._lines`` list a command's output as sentences and tables, which ``plain_tables`` converts to terminal
+text, Markdown, LaTeX or a report. Sentences are macros of text files; pages and reports of scores are
 templates (``frame``), filled from ``task_page`` and ``comparison``.
 
 score_words  sentences on scores: summary, whether a drop is significant, the margin, the smallest detectable drop

@@ -1,7 +1,7 @@
 """One model's scores by domain: the output of ``shiftbench check``, and its report as one HTML page.
 
-Sentences are in ``frame/templates``: check.txt, slices.txt, time.txt. Their hyphens are minus signs, which the page
-replaces by real ones.
+Sentences are in ``frame/templates``: check.txt, slices.txt, time.txt. They contain hyphens as minus signs, which
+the page replaces with typographic ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +46,7 @@ class Command(str):
 
 
 def verdict_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List the main finding and the step for each domain; if no domain can be decided on, this is stated first."""
+    """List the main finding and the next step for each domain; if all are undecided, that is stated first."""
     is_open = bool(check.steps) and all(each.step == Step.LABEL for each in check.steps)
     yield sentence("check", "undecided", check) if is_open else headline(check)
     if check.steps:
@@ -160,7 +160,7 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
 
     Args:
         check: the check, with reasons and commands (``with_evidence``).
-        forecasts: forecasts of the domains without labels; None if every domain has some.
+        forecasts: forecasts of the domains without labels; None if every domain has labels.
     """
     for line in found_lines(check):
         items = [line] if isinstance(line, str) else [f"  {'  ' * isinstance(each, Command)}{each}" for each in line]
@@ -277,7 +277,7 @@ class CheckShown:
     """The content of the page.
 
     ``task`` has the scores by depth, its domains named as in ``check``; ``examples`` are misclassified texts by domain;
-    ``warnings`` about the model come first; ``forecasts`` are of the domains without labels, None if all have some.
+    ``warnings`` about the model are at the top; ``forecasts`` are of domains without labels, None if all have labels.
     """
 
     check: DomainCheck

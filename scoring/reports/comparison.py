@@ -41,7 +41,7 @@ class PairPage:
 
     @property
     def _ranked(self) -> tuple[Difference | None, str | None]:
-        """Return the difference in that mean, and which entry is better."""
+        """Return the difference in the ranked mean, and which entry is better."""
         return (self.ranked.difference, winner(self.ranked.difference)) if self.ranked else (None, None)
 
     @property
@@ -99,13 +99,13 @@ class PairPage:
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The first entry compared with each other one."""
+    """The first entry compared with each of the others."""
 
     pairs: Sequence[PairPage]
 
     @property
     def sentences(self) -> list[str]:
-        """List the summaries; with several pairs, those that cannot be compared come first, after their number."""
+        """List the summaries, first those of pairs that cannot be compared, after the number of such pairs."""
         apart = [each.sentence for each in self.pairs if each.ranked is None]
         first = [not_comparable_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
         return [*first, *apart, *(each.sentence for each in self.pairs if each.ranked is not None)]

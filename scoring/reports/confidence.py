@@ -13,7 +13,7 @@ _NONE = Estimate(value=None)
 class Named(NamedTuple):
     """A metric as displayed: its field in ``ConfidenceFigures``, its name, and its definition in a sentence.
 
-    ``decimals`` are those in points; ``signed``: whether positive values get a plus sign.
+    ``decimals``: number of decimals in points; ``signed``: whether positive values get a plus sign.
     """
 
     field: str

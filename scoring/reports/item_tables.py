@@ -153,7 +153,7 @@ def _by_domain(report: ItemReport) -> PlainTable:
 
 
 def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
-    """Build the table of variance components of an answer."""
+    """Build the table of variance components of the score of one answer."""
     rows = [
         (model.name, f"{model.n_prompts} / {model.n_runs}", *_spread_cells(report, model.spreads))
         for model in runs.models

@@ -1,7 +1,7 @@
 """Formatting of fractions as points (x100), with a placeholder for missing values.
 
-Pages use real minus signs. Terminals and text for papers use hyphens, which every terminal, spreadsheet and LaTeX
-reads as a minus: the functions whose names start with ``plain``.
+Pages use typographic minus signs. Functions whose names start with ``plain`` write hyphens, for terminals and papers:
+all terminals, spreadsheets and LaTeX read these as minus signs.
 """
 
 import re

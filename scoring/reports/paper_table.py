@@ -31,7 +31,8 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
 
     Args:
         entries: models' names and scores on one dataset.
-        pairs: by task and the other model's name, comparisons of the best model with it, corrected together.
+        pairs: comparisons of the best model with every other model, by task and the other model's name; their p values
+            are corrected together.
 
     Returns: the table; its CSV has fractions, and p values against the best model, corrected.
     """

@@ -120,7 +120,7 @@ def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder:
     """Build the report of a comparison as one self-contained HTML page.
 
     Args:
-        pairs: comparisons of the first entry with each other one.
+        pairs: comparisons of the first entry with each of the others.
         names: display names of the entries, the first entry first.
         folder: the dataset.
     """

@@ -1,7 +1,7 @@
 """Sentences on scores, shared by terminal, pages and reports (``frame/templates/scores.txt``).
 
-Summaries (based on the interval, never on the value alone), results besides means over shifts, non-inferiority margins,
-smallest detectable drops, single annotators' scores. Hyphens are minus signs; pages replace them.
+Summaries (based on the interval, never on the value alone), results other than means over shifts, non-inferiority
+margins, smallest detectable drops, single annotators' scores. Minus signs are written as hyphens, which pages replace.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,7 +74,7 @@ def lenient_line(task: TaskScores) -> str:
 
 
 def significance_words(shift: Shift, drop: str) -> str:
-    """Write in one or two sentences whether a drop is significant; ``drop`` is 'sd' or 'td', 'st' without a drop."""
+    """Write in one or two sentences whether a drop is significant; ``drop``: 'sd', 'td', or 'st' without a drop."""
     if drop == "st":
         return sentence("scores", "significance_words", None)
     estimate: Estimate = getattr(shift, drop)
@@ -112,7 +112,7 @@ def detectable_text(drop: DetectableDrop | None) -> str:
 
 
 def detectable_lines(task: TaskScores) -> Iterator[str]:
-    """Write the smallest detectable mean drop and the shifts', one line each, for a terminal."""
+    """Write the smallest detectable average drop, SD and TD (medians over shifts), one line each, for a terminal."""
     mean = task.summary.detectable.get("average_drop")
     if mean is not None:
         yield sentence("scores", "detectable_mean", _drops_to_show(mean)[0], mean.recipe is not None)

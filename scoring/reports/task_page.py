@@ -51,7 +51,7 @@ class AboveLine:
         effective: the OOD score minus the line's prediction, with its 95% interval over test texts and over the line.
         expected: the OOD score predicted by the line.
         n_others: number of entries that the line is fitted to.
-        is_extended: whether the entry's ID score is outside the range of theirs.
+        is_extended: whether the entry's ID score is outside the range of the other entries' ID scores.
     """
 
     effective: Estimate
@@ -168,7 +168,7 @@ class TaskPage:
         return next(found, next(iter(self.worst(1)), None))
 
     def worst(self, n: int | None = None) -> list[Shift]:
-        """List the worst shifts (by default all) by the measure; drops with a score at the floor come last."""
+        """List the worst shifts (by default all) by the measure; drops with a score at chance come last."""
 
         def rank(shift: Shift) -> tuple[bool, bool, float, str, str]:
             value = getattr(shift, self.measure).value
@@ -325,7 +325,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
 
 
 def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:
-    """Return remarks on an average drop: the smallest detectable one, the placebo's, and without near-duplicates."""
+    """Return remarks on an average drop: smallest detectable drop, placebo's drop, drop without near-duplicates."""
     finds = detectable_text((task.id_ood or task.summary).detectable.get(name))
     without = task.near_duplicates.without if task.near_duplicates else None
     has_less = without is not None and without.average_drop.value is not None

@@ -116,8 +116,8 @@ class ExplainedDrop:
 def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) -> ExplainedDrop:
     """Split a model's drop into difficulty and a rest, with a verdict (``metrics.difficulty_verdict``).
 
-    All scores are on the same test texts, so the intervals account for the difficulty of a text that models share
-    (through their influences on common groups).
+    All scores are on the same test texts, so the intervals account for texts that are difficult for all models: scores
+    are correlated through their influences on common groups.
 
     Args:
         scored: the scores on the domain's unweighted texts.
@@ -190,7 +190,7 @@ def _on_scale(model: TwoScores, probes: Sequence[TwoScores], scales: tuple[Scale
 def _open_rest(model: TwoScores, difficulty: Figure, scales: tuple[Scale | None, Scale | None]) -> Bounded:
     """Bound the rest for a model whose score falls to chance or below, where the scale is infinite.
 
-    Its lower end is the lower limit of SS - difficulty minus the upper limit of ST. The two limits are subtracted
+    The rest's lower end is the lower limit of SS - difficulty, minus ST's upper limit. The two limits are subtracted
     directly, because ST is infinite on the scale and has no half-width that could be added in quadrature.
     """
     of_home, of_away = scales
@@ -373,7 +373,7 @@ class _Check:
         )
 
     def _doubted_labels(self) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the model's errors that most probe runs repeat, for domains where most errors are such."""
+        """Return the ids of the model's errors that most probe runs repeat, if these are most of a domain's errors."""
         doubted = {}
         for domain in self.counted if self.probes.found else ():
             wrong = self._gold_labels.filter(domain=domain).join(

@@ -265,7 +265,7 @@ def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], F
 
 
 def _score(target: str, values: Floats, score: Estimate) -> Score:
-    """Return a score with the deviations of its replicates as influences: scores correlate as over groups."""
+    """Return a score whose influences are its replicates' deviations, so that scores correlate as over groups."""
     value = float(values[0])
     if len(values) == 1 or score.low is None or score.high is None:
         return Score(value, no_interval=Reason(score.no_interval or Reason.FEW_GROUPS))

@@ -142,7 +142,7 @@ class _Paired(NamedTuple):
         difference: difference of the scores, in [-1, 1].
         n: effective number of texts (``metrics.precision.effective_n``), from the groups on which the models differ.
         variance: variance of the weighted sum, from the groups' influences on it.
-        unknown: weight given to the scores' own limits, larger if the models differ on few groups.
+        unknown: weight of the scores' own limits against ``variance``, larger if the models differ on few groups.
     """
 
     rows: Floats
@@ -457,7 +457,7 @@ def _least_reach(difference: float, square: float) -> float:
     """Return the smallest distance from a paired difference down to its limit.
 
     If the true difference is L, models differ on at least a share L of the texts, so the variance of a text's
-    difference is at least L (1 - L) (Tango 1998). 0 if the resulting limit is not on the other side of 0.
+    difference is at least L (1 - L) (Tango 1998). The result is 0 if this gives no limit below 0.
     """
     middle = square - 2 * difference
     root = middle**2 - 4 * (1 + square) * difference**2

@@ -334,8 +334,8 @@ def _text_scores(values: TaskValues, cell: Cell) -> Floats:
 def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """Test whether one domain's score is at least a limit.
 
-    The p value is the larger of the interval's and that of the exact binomial test at the effective n: at the small
-    levels that twenty domains share, Wilson's interval undercovers slightly on the side where scores are skewed.
+    The p value is the larger of the interval's and that of the exact binomial test at the effective n: at a small
+    level, such as 5% divided by twenty, Wilson's interval undercovers slightly on the side where scores are skewed.
 
     Args:
         score: a single score.

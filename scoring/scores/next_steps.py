@@ -3,7 +3,7 @@
 A domain is accepted only if its loss is significantly below the margin (one-sided, 5% over all domains by Holm's
 procedure), so at most 5% of checks accept a domain whose true loss is the margin. Repeating a check with more labels
 adds another 5%. If a loss is significant and at least the margin, the probes decide the step. Otherwise the step is to
-label more texts: the number that decides with 80% power if the true loss equals the observed one. A model that is not
+label more texts, enough for a decision with 80% power if the true loss equals the observed one. A model that is not
 shown to be above chance is not accepted, because it cannot lose accuracy.
 """
 
@@ -22,7 +22,7 @@ MARGIN = 0.05
 
 
 _MOST = 20
-"""At most this multiple of the labelled texts is suggested: with a loss near the margin the number is unbounded."""
+"""Maximum suggested multiple of the labelled texts; the number needed is unbounded for a loss near the margin."""
 
 
 class Step(StrEnum):
@@ -122,7 +122,7 @@ def _to_label(domain: str, labels: Labels) -> NextStep:
 
 
 def texts_to_decide(domain: Domain, margin: float, home: Domain | None = None, n_tests: int = 1) -> Labels:
-    """Compute how many more labels decide about a domain with 80% power, if its true loss equals the observed one.
+    """Compute how many more labels a decision on a domain needs at 80% power, if its true loss equals the observed one.
 
     A loss below the margin (or a gain, which counts as no loss) is decided once it is shown to be below; any other loss
     once it is shown to be above 0.
@@ -149,7 +149,7 @@ def texts_of_new_domain(home: Domain, margin: float, n_tests: int = 1) -> Labels
     Args:
         home: results on the source domain; texts of the new one are assumed to have the same variance.
         margin: a fraction above 0.
-        n_tests: domains that share the level.
+        n_tests: number of domains tested; the level is divided by it.
     """
     own = home.score.se**2
     there = _Precision(own * home.n_texts, home.n_texts)

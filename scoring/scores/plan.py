@@ -107,7 +107,7 @@ class TestSet:
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
     def holding(self, recall: float) -> float:
-        """Return the expected number of groups with an error or a correct answer, the smallest over classes and both.
+        """Return the smallest expected number of groups with an error, or with a correct answer, of a class.
 
         Intervals are computed from this number (see ``metrics.precision.effective_n``).
         """
@@ -120,7 +120,7 @@ class TestSet:
         Args:
             recall: in [0, 1].
             influences: unit vectors, whose inner products are the correlations of scores on this test set.
-            right: vector marking the groups where its texts differ from those of other scores.
+            right: vector that marks the groups in which the two compared models' answers differ in correctness.
         """
         value = float(self.answers.score(recall))
         if self.no_interval:
@@ -177,7 +177,7 @@ class Design:
         """Find the smallest true drop that is detected with 80% power.
 
         Args:
-            n_tests: number of drops that share the level of 5%.
+            n_tests: number of drops tested; the level of 5% is divided by it.
             runs: training runs of each source; 0 treats the models as fixed.
 
         Returns: a fraction; None without an interval, or if even the largest drop is not detected.

@@ -260,7 +260,7 @@ def score_predictions(
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
-"""First element of the seed of every test set's signs."""
+"""First element of the seeds of ``group_signs``."""
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:

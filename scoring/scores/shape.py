@@ -677,7 +677,7 @@ class Slice(Record):
     """Texts that score differently from all others, though no domain column identifies them.
 
     Scores are means over texts. ``n_tested`` is null if all ``n`` texts were tested; for a slice that was searched for
-    in one half of the groups, the scores are of the other half only. ``p`` is corrected over all (Holm).
+    in one half of the groups, the scores are of the other half only. ``p`` is Holm-corrected over all tests.
     """
 
     name: str

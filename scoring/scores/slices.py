@@ -30,11 +30,11 @@ from shiftbench.scoring.scores.shape import Slice, SlicesFound
 
 LEVEL = 0.05
 SEARCHED = 5
-"""Maximum number of rules that a search for errors returns."""
+"""Maximum number of rules that a search of the model's errors returns."""
 LEAST_GROUPS = 20
 """Minimum number of groups of a slice, and of its rest, to be a candidate."""
 _NEW = 0.5
-"""Minimum share of a slice's texts in no slice listed before, and of its difference that these texts must show."""
+"""Minimum share of a slice's texts that are in no earlier slice; their difference must be this share of the slice's."""
 
 
 class Candidate(NamedTuple):

@@ -400,7 +400,7 @@ class _TaskAverages:
         return secondary
 
     def _drops(self, source: str, target: str) -> Drops:
-        """Compute a shift's drops. SS of a joined source averages its parts' tests; unknown without source domains."""
+        """Compute a shift's drops. SS is averaged over the source's domains, and unknown without any."""
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN

@@ -87,13 +87,13 @@ class TaskValues:
         self.scores.setdefault(metric, {})[cell] = scores
 
     def averaged_runs(self, source: str, target: str) -> list[int]:
-        """List the indices of a cell's runs that its mean is over; all targets must have been added."""
+        """List the runs that a cell's mean is over, as indices into its runs; all targets must have been added."""
         if not self._averaged:
             self._averaged.update(averaged_seeds(self))
         return [run for run, seed in enumerate(self.seeds[source, target]) if seed in self._averaged[source]]
 
     def runs_of(self, cell: Cell) -> list[int]:
-        """List the runs that a cell's mean is over, as indices into the target's runs."""
+        """List the runs that a cell's mean is over, as indices into all runs on the target."""
         runs = self.targets[cell[1]].of_source(cell[0])
         return [runs[run] for run in self.averaged_runs(*cell)]
 

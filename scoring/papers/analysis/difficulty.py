@@ -44,7 +44,7 @@ SCHEMA = pl.Schema(
 """Mean of one drop (SD or TD) over the ``n_shifts`` shifts with the largest IDD, whose smallest IDD is ``least_idd``.
 
 Rows by board, entry, drop and ``n_shifts``. ``low``, ``high`` and ``interval`` (total, or test sampling) are null
-except over all shifts, and there if no interval is known.
+except in the row over all shifts, and in that row, too, if no interval is known.
 """
 
 

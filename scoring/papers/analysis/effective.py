@@ -37,10 +37,11 @@ SCHEMA = pl.Schema(
         "extended": pl.Boolean(),
     }
 )  # fmt: skip
-"""One entry above (``value`` > 0) or below the line of the ``baselines`` others, ``slope`` and ``intercept`` on logits.
+"""How far an entry is above (``value`` > 0) or below the line fitted to the ``baselines`` other entries.
 
-Fractions; ``low``, ``high`` and ``interval`` are null if a score has no interval. ``extended``: whether the entry's ID
-score is outside the range of theirs, so that the line is extrapolated. Rows by board, the highest value first.
+Fractions, except ``slope`` and ``intercept``, which are on logits; ``low``, ``high`` and ``interval`` are null if a
+score has no interval. ``extended``: whether the entry's ID score is outside the range of the other entries' ID scores,
+so that the line is extrapolated. Rows by board, the highest value first.
 """
 
 
@@ -78,7 +79,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Plot each entry's effective robustness with its interval; the vertical line (0) is what the others predict."""
+    """Plot each entry's effective robustness with its interval; the vertical line (0) is the others' prediction."""
     boards = rows.partition_by("board", maintain_order=True)
     heights = [1.0 + 0.24 * min(mine.height, _MOST_ENTRIES) for mine in boards]
     panels = [Panel(partial(_panel, rows=mine)) for mine in boards]

@@ -118,7 +118,7 @@ SCHEMA = pl.Schema(
         "truth": pl.Float64(),
     }
 )  # fmt: skip
-"""One method's forecast of one shift, and its accuracy; means over seeds.
+"""One method's forecast of one shift, and the true accuracy; means over seeds.
 
 ``cause`` is 'boards' for shifts between real domains, otherwise the cause of a simulated shift, whose board and entry
 are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are null without an interval.

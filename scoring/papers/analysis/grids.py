@@ -46,7 +46,7 @@ RANK_STABILITY = pl.Schema(
         "worst": pl.Int64(),
     }
 )  # fmt: skip
-"""An entry's rank (1 is best) with one domain left out (``none``: on all); ``best`` and ``worst`` over all these.
+"""An entry's rank (1 is best) with one domain left out (``none``: on all); ``best`` and ``worst`` of all these ranks.
 
 Rows by board and entry, no nulls.
 """

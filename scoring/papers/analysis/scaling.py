@@ -54,8 +54,8 @@ SCHEMA = pl.Schema(
 )  # fmt: skip
 """One measure of one entry, whose value of the varying factor ``over`` is ``at``.
 
-Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null if no interval is known, ``placebo`` (the
-same drop on random pseudo-domains) for scores and without a complete placebo.
+Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null if no interval is known. ``placebo`` is
+the same drop on random pseudo-domains; it is null for scores, and without a complete placebo.
 """
 _BANDS = "Bands: 95% intervals over test texts, and over training runs where these were measured."
 _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")

@@ -62,12 +62,13 @@ SCHEMA = pl.Schema(
         "value_at_anchor": pl.Float64(), **{f"criterion: {name}": pl.Float64() for name in _CRITERIA},
     }
 )  # fmt: skip
-"""One state of a model, its ID score and its score on one OOD domain (or their mean); then the shape over all states.
+"""A model state's ID score and its score on one OOD domain (or the OOD mean); then the shape fitted to all states.
 
 Rows by board, series, OOD domain and state. The keys of ``STATE`` are null if the card does not state them, interval
-ends and ``interval`` if no interval is known, ``expected`` and the facts of the shape if the fit lacks them
-(``shiftbench.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` if the line, and hence ``slope``, is on logits.
-``least_states``: the number of states with which a true type of this kind is detected with 80% power; null without a
+ends and ``interval`` if no interval is known, ``expected`` and the columns on the shape if the fitted shape has no such
+value (``shiftbench.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` if the line, and hence ``slope``, is on
+logits.
+``least_states``: the number of states needed to detect this type with 80% power if it is the true one; null without a
 type.
 """
 

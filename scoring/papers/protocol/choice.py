@@ -42,7 +42,7 @@ class MeanWords(_Shape):
 
 
 class Decision(_Shape):
-    """One candidate with its facts and the decision on it. ``domain`` is its name in the dataset folder."""
+    """A candidate, its facts, and whether it is selected. ``domain`` is the candidate's name in the dataset folder."""
 
     name: str
     domain: str | None
@@ -89,7 +89,7 @@ class DatasetChoice(_Shape):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a candidate other than its scores; ``task`` and ``domain`` are its names in the dataset folder."""
+    """Facts about a candidate other than its scores; ``task`` and ``domain`` identify it in the dataset folder."""
 
     candidate: Candidate
     test: int
@@ -208,7 +208,7 @@ def _all_figures(
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
-    """Return the share of normal draws of the scores that select each candidate; empty if one has no interval."""
+    """Return how often each candidate is selected over normal draws of the scores; empty if a score has no interval."""
     free = may_be_ood(study.candidates, id_name)
     names = _candidate_names(study)
     running = [name for name, may in zip(names, free, strict=True) if may and name in scores]

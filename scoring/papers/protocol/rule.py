@@ -32,7 +32,7 @@ class Candidate:
 
     Attributes:
         name: its name, unique among the candidates.
-        text_sources: the origins of its texts; empty if unknown, which never conflicts.
+        text_sources: the origins of its texts; empty if unknown, then treated as shared with no other candidate.
         breadth: number of subtypes that it is known to cover.
         challenge: whether it was designed to be hard.
         made_from: name of the data set that it is an adversarial version of.
@@ -76,8 +76,8 @@ def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tu
     Args:
         candidates: in the order that breaks ties.
         min_train: minimum number of train rows.
-    Returns: its name (None if no candidate is eligible), and by candidate the criterion: ``classes``, ``size`` and
-        ``challenge`` exclude it; by ``breadth`` or ``train rows`` an eligible one lost.
+    Returns: its name (None if no candidate is eligible), and the deciding criterion for each candidate: ``classes``,
+        ``size`` or ``challenge`` if not eligible, ``breadth`` or ``train rows`` if eligible but not selected.
 
     >>> choose_id([Candidate("a", train=20_000, breadth=2), Candidate("b", train=90_000), Candidate("c", train=9)])
     ('a', {'a': 'chosen', 'b': 'breadth', 'c': 'size'})

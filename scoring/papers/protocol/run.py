@@ -1,4 +1,4 @@
-"""Selection by the paper's tables or on a dataset folder: facts and similarity of its rows, scores of predictions."""
+"""Selection from the paper's tables, or from a dataset folder's rows (facts, similarity) and predictions (scores)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -145,7 +145,8 @@ def measured_scores(
 ) -> Probe:
     """Score the ID's models on every candidate that a prediction file covers, averaged over runs available on all.
 
-    A file with only zero-shot predictions (source ``none``), or only of models trained elsewhere, is used as the ID's.
+    If the file has only zero-shot predictions (source ``none``), or only predictions of models trained elsewhere, these
+    are scored instead.
 
     Args:
         path: the prediction file; it covers the task and the tasks of its candidates.
@@ -179,7 +180,7 @@ def measured_scores(
 
 
 def _common_runs(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Return the runs (seeds) available on every target, so that drops do not mix runs; all runs if there are none."""
+    """Return the runs (seeds) available on every target, so that drops do not mix runs; else all runs."""
     n_targets = predictions.select(pl.struct("task", "target").n_unique()).item()
     counts = predictions.group_by("seed").agg(n=pl.struct("task", "target").n_unique())
     common = counts.filter(n=n_targets)["seed"].to_list()

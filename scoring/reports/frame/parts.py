@@ -66,7 +66,7 @@ class GapScale:
 class Choice:
     """A link among alternatives (tabs or chips).
 
-    ``rows``: whether it changes only the table's rows, so that the page's script may fetch these without the page.
+    ``rows``: whether it changes only the table's rows, so that the page's script may fetch only the rows.
     """
 
     words: str
@@ -107,7 +107,7 @@ class MatrixCell:
     """A cell of a matrix: text, colour and link.
 
     ``kind`` sets the colour: a loss or gain (faint if not significant), the model's own domain ('own'), a value that is
-    neither loss nor gain ('much'), or no colour. ``part`` is its strength in percent, at most ``MOST_COLOUR``.
+    neither loss nor gain ('much'), or no colour. ``part`` is the colour's strength in percent, up to ``MOST_COLOUR``.
     """
 
     words: str

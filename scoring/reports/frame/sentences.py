@@ -1,6 +1,7 @@
-"""Sentences from templates: each is a macro of a text file in ``templates``, whose line breaks count as spaces.
+"""Sentences from templates: macros of the text files in ``templates``, one or more sentences each.
 
-A blank line ends a sentence, so that a macro may write several. Hyphens are minus signs; pages replace them.
+A line break counts as a space; a blank line separates sentences. Minus signs are written as hyphens; pages replace them
+with typographic minus signs.
 """
 
 from functools import cache

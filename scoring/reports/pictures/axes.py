@@ -12,7 +12,7 @@ from shiftbench.scoring.reports.numbers import MINUS
 from shiftbench.scoring.scores.shape import Estimate
 
 N_COLOURS = 7
-"""Number of colours of sources and entries, classes ``sb-c0`` and on; beyond that only symbols distinguish them."""
+"""Number of colours for sources and entries (classes ``sb-c0``, ...); with more, colours repeat with other symbols."""
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10
 """Margins of a plot's frame; tick labels, notes and the axis label are below it."""

@@ -17,7 +17,7 @@ _ROW, _TOP = 22, 26
 
 
 class Dot(NamedTuple):
-    """A value as a mark with its interval as a line of class ``bar``; fractions, drawn ``lower`` than the middle."""
+    """A value (a fraction) as a mark, its interval as a line (``bar``); ``lower``: distance below the row's middle."""
 
     estimate: Estimate
     class_: str = "sb-accent"

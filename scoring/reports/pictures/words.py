@@ -57,13 +57,13 @@ def shift_words(shift: Shift) -> str:
 
 
 def sources(task: TaskScores) -> list[str]:
-    """List every source that has a score: domains in the task's order, then joined and outside sources by name."""
+    """List every source that has a score: domains in the task's order, then others by name (``a+b``, ``none``)."""
     found = {shift.source for shift in task.shifts} | {own.domain for own in task.in_domain}
     return [domain for domain in task.domains if domain in found] + sorted(found - set(task.domains))
 
 
 def summarised(task: TaskScores) -> list[Shift]:
-    """List the shifts that the task's summary covers: with single sources, joined ones are excluded."""
+    """List the shifts that the task's summary covers; if it covers single sources, joined sources are excluded."""
     if task.id_ood is not None:
         return [shift for shift in task.shifts if shift.source == task.id_ood.source]
     single = task.summary.basis == "single-source"

@@ -105,7 +105,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _printed_score(row: dict[str, str | None], score: float) -> Figure:
-    """Return a printed score, assuming independent rows."""
+    """Return a printed score with its precision, assuming independent rows."""
     n = float(row["test"] or 0)
     return single(Score(score, n, n - 1, row["dataset"], groups=n))
 
