@@ -54,7 +54,7 @@ class _Asked:
 
 
 def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
-    """Compare 2 to 4 entries on a task, or on the first task that all have.
+    """Compare 2 to 4 entries on a task, or on the first task for which all have scores.
 
     Raises: InvalidInput if they cannot be compared.
     """
@@ -80,7 +80,7 @@ def _disagreements(sides: Sequence[ComparedEntry], pairs: Sequence[Comparison], 
 
 
 def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
-    """Compare up to ``MAX_PAIRWISE`` entries pairwise on a task, or on the first task that all have.
+    """Compare up to ``MAX_PAIRWISE`` entries pairwise on a task, or on the first task for which all have scores.
 
     ``progress`` is called after each pair; entries are returned by score, best first.
 

@@ -50,7 +50,7 @@ class Job(Generic[Result]):
         return min((place for place in places if place), default=0)
 
     def ask(self, client: str, *, comes_first: bool = False) -> None:
-        """Enqueue the job for a client; it runs when its first ticket comes up.
+        """Enqueue the job for a client; it runs when the first of its tickets reaches its turn.
 
         Every client that requests the job gets a ticket. Otherwise a client could delay it for others by requesting it
         first, behind many jobs of its own.

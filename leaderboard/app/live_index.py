@@ -38,7 +38,7 @@ class LiveIndex:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread; an entry that is being scored is scored again by the next server."""
+        """Stop the thread; an entry that is being scored is scored again after a restart."""
         self._stopped.set()
         self._wake.set()
         with suppress(InvalidInput):  # the store cannot be written now: only the log entries of rejected files are lost

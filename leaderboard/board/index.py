@@ -143,7 +143,7 @@ class Index:
 
     @property
     def moderation(self) -> Moderation:
-        """Return the effect of the host's actions that the boards show."""
+        """Return the combined effect of the host's actions, as the boards currently show it."""
         return self._moderation
 
     def boards(self) -> list[Board]:

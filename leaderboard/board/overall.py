@@ -28,7 +28,7 @@ OVERALL_RANKS = pl.Schema(
 - ``mean_rank``: mean over tasks of the line's rank among these lines; ties get the average rank.
 - ``win_rate``: share of pairwise comparisons (with another line, on a task) that it wins; a tie counts one half.
 
-Their bounds hold at 95% simultaneously over tasks: each task's ranks have the level 1 - 0.05 / n_tasks (Bonferroni).
+Their bounds have simultaneous 95% coverage over tasks: each task's ranks have level 1 - 0.05 / n_tasks (Bonferroni).
 All are null for a line without replicates on some task; ``win_rate`` is also null for a single line.
 """
 
@@ -82,7 +82,7 @@ class OverallRanks:
 
 
 def mean_over_tasks(drawn: Sequence[Replicates]) -> Replicates:
-    """Return the replicates of the mean over tasks, whose test sets and training runs are independent."""
+    """Return the replicates of the mean over tasks; test sets and training runs are independent between tasks."""
     n = len(drawn)
     values = np.stack([each.values for each in drawn]).astype(np.float64)
     return Replicates(

@@ -81,7 +81,7 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
 
 
 def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
-    """Compute Satterthwaite's degrees of freedom over test sets of a score, from each row's contribution to it."""
+    """Compute the Satterthwaite degrees of freedom of a score over test sets, from each row's contribution to it."""
     variances, dfs = [], []
     for target in shifts["target"].unique(maintain_order=True):
         rows = np.flatnonzero((shifts["target"] == target).to_numpy())

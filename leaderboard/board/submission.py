@@ -293,7 +293,7 @@ class _Sent(NamedTuple):
 
 
 class _OfTask(FileChecks):
-    """Checks that also refuse a file without predictions of a given task."""
+    """File checks that also reject a file without predictions for a given task."""
 
     def __init__(self, checks: FileChecks, task: str) -> None:
         self._checks, self._task = checks, task

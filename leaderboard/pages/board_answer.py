@@ -20,7 +20,7 @@ _NAMED = 3
 class Answer:
     """Summary of a table's ranks; ``row`` has the facts of the leader, None without a ranked entry.
 
-    ``where`` states what the score is on, such as 'on unseen domains'. ``leader`` and ``tied`` are (name, URL);
+    ``where`` states the test data of the score, such as 'on unseen domains'. ``leader`` and ``tied`` are (name, URL);
     ``n_more`` counts further ties. ``is_round``: whether the ranks come from a round on withheld labels.
     ``is_of_models``: whether the summary only holds for these trained models.
     """

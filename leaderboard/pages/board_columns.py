@@ -14,7 +14,7 @@ Kind = Literal["score", "drop", "count", "text", "scenarios"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``words`` explain it below the table; ``is_simple`` columns are shown in the view Simple, too."""
+    """A column; ``words`` is its explanation below the table; ``is_simple``: the view 'Simple' shows it, too."""
 
     key: str
     head: str

@@ -145,7 +145,7 @@ class Pairwise:
 
     @property
     def answer(self) -> str:
-        """Return the numbers of incomparable and of decided pairs, and the entries that no other is shown to beat."""
+        """Format the numbers of incomparable and significantly different pairs, and entries not shown to be worse."""
         names = distinct_names(self.sides)
         compared = {ids: each for ids, pair in self.pairs.items() if (each := ranked(pair)).value is not None}
         met = {first for first, _ in compared}
@@ -157,7 +157,7 @@ class Pairwise:
 
     @property
     def notes(self) -> list[str]:
-        """List what the tests apply to, and which runs failed."""
+        """List notes on whether the tests hold for recipes or only for the trained models, and on failed runs."""
         n_recipes = sum(pair.about == RECIPES for pair in self.pairs.values()) // 2
         names = dict(zip((side.id for side in self.sides), distinct_names(self.sides), strict=True))
         failed = [

@@ -76,7 +76,7 @@ class EntryQuery:
 
 @dataclass(frozen=True)
 class EntryPage:
-    """Data of the template: the entry (None if its card cannot be read), its task, and its place on the board."""
+    """Data of the template: the entry (None if its card cannot be read), its task, and its rank on the board."""
 
     query: EntryQuery
     entry: Entry | None

@@ -246,7 +246,7 @@ class Ranking:
         return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.keys.values()}
 
     def _score_entry(self, entry: Entry) -> Scored | Entry | None:
-        """Score an entry; return it unscored if it lacks a shift, and None if its files are damaged."""
+        """Score an entry; return it unscored if a shift or score is missing, and None if its files are damaged."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
         except InvalidInput as error:

@@ -1,7 +1,7 @@
-"""Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
+"""Rounds: four times a year the nominated entries are ranked on the ranking half.
 
-An entry's account is known from its sign-in; the host sets how old an account must be. A round releases which entries
-it separates, and no score (``ranking``).
+Nothing else is released from that half. A round releases which entries it separates, and no score (``ranking``). An
+entry's account is known from its sign-in; the host sets how old an account must be.
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
     ROOT/records/round-<year>-Q<quarter>.json         what the round released, permanently

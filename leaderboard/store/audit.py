@@ -83,7 +83,7 @@ def _initial_differences(what: str, unlogged: set[str], begun: dict[str, Any]) -
 
 
 def event_line(event: Event, people: dict[str, str]) -> str:
-    """Format an event as one printable line: number, time, act, entry, person, facts and words.
+    """Format an event as one printable line: number, time, act, entry, person, facts and free text.
 
     Args:
         event: the event.

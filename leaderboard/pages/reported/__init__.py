@@ -129,7 +129,7 @@ def _reported_rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> 
 
 
 def titles(info: TaskInfo) -> dict[str, str]:
-    """Return the papers' names of a task's domains; ours if none is known."""
+    """Return the papers' names of a task's domains, or the domain's key if no name is known."""
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
