@@ -61,7 +61,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
 
     Args:
         repo_id: the repository.
-        cure: suggested fix if the Hub failed rather than the request.
+        cure: suggested fix if the Hub fails for a reason not due to token, name or another publisher.
     Raises: InvalidInput in place of errors of the Hub or the network; other errors propagate.
     """
     import httpx2

@@ -348,7 +348,7 @@ def _codes(spec: TaskSpec) -> pl.Expr:
 
 
 def add_subsets(task: AssembledTask, seed: int) -> None:
-    """Add a task's subsets: all test ids, and the few-shot ids if the task has the few-shot domains."""
+    """Add a task's subsets: all test ids and, if all few-shot domains have test rows, the few-shot ids."""
     spec = task.spec
     tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
     if not tests:

@@ -160,7 +160,7 @@ def licence_word(source: SourceSpec) -> str:
 
 
 def format_sizes(sizes: Iterable[int | None]) -> str:
-    """Format the total size of downloads, and the number of those of unknown size."""
+    """Format the total size of downloads, and the number of downloads of unknown size."""
     sizes = list(sizes)
     known, unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
     if unknown == len(sizes):

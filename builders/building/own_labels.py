@@ -90,7 +90,8 @@ def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[
     Args:
         values: the values of all rows, as written; nulls and blank texts are ignored.
         what: ``label`` (numbers are compared by value) or ``domain``.
-    Returns: a mapping of other spellings to the one to use; notes that report it, with rows.
+    Returns: a mapping of other spellings to the one to use; notes that list the merged
+        spellings with their numbers of rows.
     """
     counts = dict(
         values.drop_nulls().value_counts(sort=True).sort("count", values.name, descending=[True, False]).rows()

@@ -1,4 +1,4 @@
-"""All seven tasks of Domain Robustness in synthetic form, at any size: to measure speed, and to test every kind.
+"""All seven tasks of Domain Robustness in synthetic form, at any size: to measure speed, and to test every task kind.
 
 Texts are random words, so they measure nothing about language; sizes, kinds, groups and tag sets are the benchmark's
 (Table 2). Predictions are gold with errors, more of them out of domain.

@@ -53,7 +53,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Request:
-    """A planned download: the first of its source that provides the missing paths.
+    """A planned download: the first download of a source that provides missing paths.
 
     Attributes:
         source: the release.
@@ -336,7 +336,7 @@ class _Run:
 def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[RemoteFile]:
     """Check the Hub files of a download's URL against its recorded size and checksum.
 
-    Returns: the files; a single file with the recorded size and checksum, which the transfer verifies.
+    Returns: the files; if there is only one, with the recorded size and checksum, which the transfer then verifies.
     Raises: RefusedError if there are several files and their total size differs from the recorded one, or a checksum is
         recorded, which only applies to a single file.
     """

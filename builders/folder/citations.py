@@ -54,7 +54,7 @@ def parse_citations(text: str, file: str) -> dict[str, str]:
 
 
 PAPERS = {"dr": "calderon-etal-2024-measuring", "boss": "yuan-etal-2023-revisiting"}
-"""Key in ``citations.bib`` of the paper of a benchmark, by its name."""
+"""Key of each benchmark's paper in ``citations.bib``, by benchmark name."""
 
 DEPTH_F1 = "seegmiller-etal-2024-depth"
 """Key of the paper that introduced depths."""
@@ -67,7 +67,7 @@ READ_OFF = {
     "Table 11",
     "boss": "sections 1 to 3 and appendix C.1 of the BOSS paper, which does not state categories itself",
 }
-"""Origin of the categories below."""
+"""Sections of each paper from which the categories in ``TAXONOMY`` were taken."""
 
 TAXONOMY = {
     "dr": {

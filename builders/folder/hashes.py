@@ -63,7 +63,7 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     Args:
         frame: rows with ``id`` and the gold column, in any order.
         gold: name of the gold column.
-        key: HMAC key, so that labels cannot be found by trial without it; None: a plain hash.
+        key: HMAC key, so that labels cannot be recovered by brute force without it; None: a plain hash.
     Returns: 64 hex digits.
     """
     plain = rows_sha256(frame, [gold])

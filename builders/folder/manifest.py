@@ -314,8 +314,8 @@ class EncoderFacts(_Facts):
 class Manifest(_Facts):
     """The content of ``shiftbench.json``.
 
-    ``label_key`` is only present in gold folders: test labels are hashed with it, so that they cannot be found by trial
-    without it.
+    ``label_key`` is only present in gold folders: test labels are hashed with it, so that they cannot be recovered by
+    brute force without it.
     """
 
     format_version: Count = FORMAT_VERSION

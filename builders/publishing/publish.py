@@ -88,7 +88,7 @@ class LocalFile:
 class Remote:
     """State of a repository: the head commit, its files, whether the branch exists, and the tag's commit.
 
-    ``head`` is None if there is no repository. A missing branch starts at the head of ``main``.
+    ``head`` is None if there is no repository. A missing branch is created from the head of ``main``.
     """
 
     head: str | None

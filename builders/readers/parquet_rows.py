@@ -1,4 +1,4 @@
-"""Columns of a Parquet file as text, for data sets only available as such on the Hub (Civil Comments, ToxiGen)."""
+"""Columns of a Parquet file as text, for data sets only available as Parquet on the Hub (Civil Comments, ToxiGen)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
