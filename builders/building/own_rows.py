@@ -485,6 +485,6 @@ def odd_rows(
 
 
 def _hash_rows(frame: pl.DataFrame) -> pl.Series:
-    """Hash whole rows to 64 bits, some rows at a time to save memory."""
+    """Hash whole rows to 64 bits, in chunks to save memory."""
     hashes = (as_texts(part).hash() for part in frame.iter_slices())
     return pl.concat([pl.Series([], dtype=pl.UInt64), *hashes])

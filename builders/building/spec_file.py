@@ -49,7 +49,7 @@ class SpecSource(SourceSpec):
 
     @property
     def citation(self) -> str:
-        """Return the BibTeX entries it cites."""
+        """Return the BibTeX entries cited for the source."""
         return "\n".join(self.entries)
 
 

@@ -57,7 +57,7 @@ class Download(pydantic.BaseModel):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Return the paths under RAW that it provides."""
+        """Return the paths under RAW that the download provides."""
         return tuple(self.members) if self.place is None else (self.place,)
 
 
@@ -112,7 +112,7 @@ class SourceSpec(SourceTable):
 
     @property
     def citation(self) -> str:
-        """Return the BibTeX entries it cites."""
+        """Return the BibTeX entries cited for the source."""
         return "\n".join(map(cite, self.cite))
 
 

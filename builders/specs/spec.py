@@ -60,7 +60,7 @@ class FileSpec:
 
     @property
     def source(self) -> SourceSpec:
-        """Return the release it belongs to."""
+        """Return the release that contains the file."""
         return self.release or find_source(self.slug or self.path.partition("/")[0])
 
 
@@ -95,10 +95,10 @@ class Draw:
 class DomainSpec:
     """One domain of a task: its files, and the processing of their rows.
 
-    ``files``: the files whose rows are concatenated, by upstream split; if upstream has no test split, one is cut from
-    ``train`` (``test_share`` of it if the task keeps upstream's splits). After ``transforms`` (and those of ``draw``,
-    which samples each file) the frame has the task's inputs, the gold (labels and tags by name; see ``GOLD``) and
-    ``group``. ``train_per_label`` limits the train rows of each label.
+    ``files``: the files whose rows are concatenated, by upstream split; if upstream has no test split, part of
+    ``train`` becomes the test split (the fraction ``test_share`` if the task keeps upstream's splits). After
+    ``transforms`` (and the steps of ``draw``, which samples each file) the frame has the task's inputs, the gold
+    (labels and tags as names; see ``GOLD``) and ``group``. ``train_per_label`` limits the train rows of each label.
     """
 
     name: str

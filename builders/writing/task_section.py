@@ -108,7 +108,7 @@ def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
 
     Args:
         task: facts of a task.
-    Returns: one row per pair of splits; empty if upstream has one split, or the folder is older.
+    Returns: one row per pair of splits; empty if upstream has only one split, or an older version built the folder.
     """
     return [
         (

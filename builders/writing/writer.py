@@ -286,7 +286,7 @@ def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
 
 
 def write_ids(path: Path, ids: pl.DataFrame) -> None:
-    """Write a list of ids of a subset or of repeated test rows.
+    """Write the ids of a subset, or the list of repeated test rows.
 
     Args:
         path: the Parquet file.
@@ -321,7 +321,7 @@ def _arrow(frame: pl.DataFrame) -> Any:
 
 
 def _arrow_schema(schema: pl.Schema, labels: Sequence[str]) -> Any:
-    """Return the schema that ``datasets`` writes for these columns: its metadata has their features and label names.
+    """Return the Arrow schema that ``datasets`` would write for these columns, including features and label names.
 
     ``datasets`` itself would take longer to import than a small folder takes to write.
     """
