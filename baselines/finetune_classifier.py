@@ -1,9 +1,9 @@
 """Fine-tune a pretrained model as a classifier: one model per source and seed, each predicting every target.
 
-Any encoder (Hub id or path) is given a new classification head, unless it already has one with the same label names;
-its outputs are then reordered. An encoder-decoder such as T5 generates the label's word (BOSS paper, App. F). The
+Any encoder (Hub id or path) is given a new classification head, unless it already has one with the same label names,
+whose outputs are reordered. An encoder-decoder such as T5 generates the label's word (BOSS paper, App. F). The
 source's validation rows select the epoch (and, with --sweep, the hyperparameters). Robustness methods (--method) work
-with both kinds. An interrupted training resumes where it stopped. Not supported: one training on several GPUs;
+with both kinds. Interrupted training resumes where it stopped. Not supported: one training run on several GPUs;
 ``shiftbench grid`` runs one training per GPU.
 
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
@@ -79,7 +79,7 @@ class ClassifierFinetuner(Finetuner):
             raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has no validation rows", cure))
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
-        """Collect the data and functions that the methods can use in a training."""
+        """Collect the data and functions that the methods can use in a training run."""
         from shiftbench.baselines.robust.last_layer import read_features
 
         def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:

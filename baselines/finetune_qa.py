@@ -3,8 +3,8 @@
 Any encoder (Hub id or path). Long contexts are read in overlapping windows. If some training questions have no answer,
 a threshold tuned on the source's validation rows decides when to predict no answer (SQuAD 2.0); otherwise an answer is
 always predicted. Validation rows select the epoch (and, with --sweep, the hyperparameters) by token F1. An interrupted
-training resumes where it stopped. Not supported: titles, soft prompts, and generated answers, as with T5 in the BOSS
-paper (see ``finetune-seq2seq``).
+training resumes where it stopped. Not supported: article titles, soft prompts, and generated answers, as with T5 in
+the BOSS paper (see ``finetune-seq2seq``).
 
     shiftbench train finetune-qa qa --data build/dr --out qa.parquet --model microsoft/deberta-v3-base
 """

@@ -1,4 +1,4 @@
-"""Fine-tune an encoder-decoder for question generation, summarisation, titles, and generated answers to questions.
+"""Fine-tune an encoder-decoder for question generation, summarisation, title generation, and generated answers.
 
 Any encoder-decoder (Hub id or path), such as T5 and BART. The source's validation rows select the epoch (and, with
 --sweep, the hyperparameters): by ROUGE-L for generated text, which needs no other model, and by token F1 for answers.

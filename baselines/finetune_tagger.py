@@ -51,7 +51,7 @@ class TaggerFinetuner(Finetuner):
         return self.info.labels.index(_OUTSIDE)
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
-        """Collect the data that the methods can use in a training."""
+        """Collect the data that the methods can use in a training run."""
         return replace(super().method_training(run, rows), outside=self._outside)
 
     def build(self, seed: int) -> Any:

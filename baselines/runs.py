@@ -257,7 +257,7 @@ def _predict_tests(
     probabilities: bool,
     validation: bool,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Predict all tests with a run's model and its states: one frame, with the name of the state in its last column."""
+    """Predict all test splits with a run's model and its saved states: one frame; the last column names the state."""
     model = trained if isinstance(trained, Trained) else Trained(trained)
     asked = [(state, pl.concat(tests), predict) for state, predict in [(None, model.predict), *model.states.items()]]
     if validation and run.validation is not None:

@@ -51,7 +51,7 @@ def simulate_gates(
     """Simulate gates on domains with known truth.
 
     Args:
-        limit: drops of at most 5 points, scores of at least ``share``, or regressions of at most 1.
+        limit: drops of at most 5 points, scores of at least ``share``, or regressions of at most 1 point.
         rng: the generator.
         n_runs: number of simulated gates.
         domains: test sets of a gate; the source domain, which is not counted, is like the first.

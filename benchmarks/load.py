@@ -1,4 +1,4 @@
-"""A leaderboard under load, for ``python -m benchmarks load``.
+"""Load test of a leaderboard, for ``python -m benchmarks load``.
 
 Readers pause about ``PAUSE_SECONDS`` between pages, like people, while entries arrive at a steady rate. The servers,
 the readers and the senders share one machine, so the results include the load of all of them.

@@ -2,5 +2,5 @@
 
 The grid file (``plan``, ``search``), one trained model in its own process (``trial``, ``child``), user code (``own``,
 ``own_check``), the whole grid (``progress``, ``estimate``), and results of trials (``collect``, ``stored``). A crash
-costs one trial. A finished trial is never run again, on any machine: its folder's name identifies settings and rows.
+loses one trial. A finished trial is never run again, on any machine: its folder's name identifies settings and rows.
 """

@@ -3,10 +3,10 @@
 Fine-tuning programs are timed by a short training on this machine. For programs that train in a single step, the first
 trial is timed in full. The time of prompting programs is unknown.
 
-For a GPU that is not present, floating-point operations are counted per layer: the products with the weights, and
+For a GPU that is not present, floating-point operations are counted per layer: products with weight matrices, and
 attention, whose cost is quadratic in the length; a training step costs three forward passes. For large models, time is
 the operations divided by a fixed share of the GPU's peak rate; small models are limited by launching a fixed number of
-kernels per layer. Both constants are guesses from published trainings: expect the right order of magnitude.
+kernels per layer. Both constants are guesses from published training runs: expect the right order of magnitude.
 """
 
 import json

@@ -29,7 +29,7 @@ class CheckedModel(NamedTuple):
         words: its options as command-line words.
         files: files of user code, each as ``NAME SHA256``.
         names: the program's option names, without dashes.
-        draws: search range of each strength, such as 'irm.weight': lower bound, upper bound, whether it is an integer.
+        draws: search ranges of method hyperparameters, such as 'irm.weight': lower and upper bound, whether an integer.
     """
 
     words: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class CheckedModel(NamedTuple):
 
 
 def needs_own_process(program: str, options: Mapping[str, Any]) -> bool:
-    """Return whether checking a model imports user code, or methods whose strengths are set."""
+    """Return whether checking a model imports user code, or methods whose hyperparameters are set."""
     return bool(own_names(program, options)) or "set" in options
 
 

@@ -50,7 +50,7 @@ def _check(asked: Mapping[str, Any]) -> CheckedModel:
 
 
 def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
-    """Check methods, strengths and training settings of a fine-tuning program; return the strengths' search ranges."""
+    """Check methods and settings of a fine-tuning program; return search ranges of the methods' hyperparameters."""
     from shiftbench.baselines.robust.method import Robustness, short_name, strengths_of
     from shiftbench.baselines.robust.synonyms import SynonymSource
     from shiftbench.baselines.training.options import TrainingOptions

@@ -66,11 +66,11 @@ class GridSearch(_GridTable):
     """One ``[searches.NAME]`` table: the search space, the number of settings to sample, and the selection rule.
 
     Attributes:
-        trials: settings tried for each model, task and source; the first are the model's own options.
+        trials: sets of settings tried for each model, task and source; the first set is the model's own options.
         seed: seed of the sampling and of the search trials; the selected settings run on other seeds.
         select: 'source-validation', or 'oracle' (the targets' test rows, which are unavailable in practice).
-        space: settings to sample: options of the program, settings of ``--set``, and strengths of methods. Strengths of
-            a model's methods that are not listed are sampled from the methods' default ranges.
+        space: settings to sample: options of the program, and settings of ``--set``, including the methods'
+            hyperparameters. Hyperparameters of methods that are not listed are sampled from their default ranges.
     """
 
     trials: Annotated[int, pydantic.Field(ge=2, strict=True)]
@@ -420,7 +420,7 @@ class _Checks(OptionChecks):
         return names, space, {name for name, (_, _, is_whole) in checked.draws.items() if is_whole}
 
     def _check_searches(self, grid_file: GridFile) -> None:
-        """Report strengths that no model has, and warn if methods are tuned but plain training is not."""
+        """Report hyperparameters that no method has, and warn if methods are tuned but plain training is not."""
         for name, search in grid_file.searches.items():
             users = [model for model in grid_file.models if model.search == name]
             methods = {short_name(method) for model in users for method in _as_list(model.options.get("method", []))}

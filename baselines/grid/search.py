@@ -2,8 +2,8 @@
 
 Every model of a search gets the same number of trials, including plain training. Its first trial uses the options of
 the grid file. Trials that are not selected are stored and packed like all others, and listed next to the result. WILDS
-(Koh et al. 2021) and DomainBed (Gulrajani and Lopez-Paz 2021) do the same; the strengths of their methods use
-DomainBed's ranges.
+(Koh et al. 2021) and DomainBed (Gulrajani and Lopez-Paz 2021) do the same; hyperparameters of methods are sampled
+from DomainBed's ranges.
 """
 
 import json

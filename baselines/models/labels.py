@@ -130,7 +130,7 @@ def match_labels(
         labels: the task's labels.
         place: name of the model in error messages.
         label_map: the task's label by the model's name, if names differ; ``__unparsed__`` means no label.
-        key: the key of the model's configuration with the names; None if they are not from a configuration file.
+        key: the key of the names in the model's configuration file; None if they are from elsewhere.
     Returns: the label of each output. Several outputs may map to one label, and a label may have no output.
     Raises: InvalidInput listing all outputs without a label, and outputs with the same name.
     """

@@ -23,7 +23,7 @@ class AnswerStore:
 
     Responses survive a killed process. Waiting for the disk after each one would take longer than a fast server's
     responses, so those that arrive during a write are written together in the next one. ``flush`` and the end of the
-    block return when all are on disk. Prompts are not stored, only their hashes. Several processes may share the file.
+    ``with`` block return when all are on disk. Prompts are stored only as hashes. Several processes may share the file.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

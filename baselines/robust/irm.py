@@ -31,7 +31,7 @@ class Irm(nn.Module):
     """Cross entropy plus the IRMv1 penalty, averaged over the domains of a batch.
 
     The penalty has weight 1 for the first ``warm_up`` steps, then ``weight``; from then on the whole loss is divided by
-    ``weight``, to keep the scale of gradients. A training of fewer steps is fine-tuning with a small penalty. The step
+    ``weight``, to keep the scale of gradients. With fewer steps, training is fine-tuning with a small penalty. The step
     count is part of the model's state.
 
     Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is from the authors' code.

@@ -28,7 +28,7 @@ def last_layer(model: Any) -> nn.Linear:
 
 @contextmanager
 def reading_features(model: Any) -> Iterator[list[Tensor]]:
-    """Collect the last layer's input in each forward pass of the block: features, shape (B, d)."""
+    """Collect the last layer's input in each forward pass of the ``with`` block: features, shape (B, d)."""
     seen: list[Tensor] = []
     handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     try:

@@ -1,4 +1,4 @@
-"""Robustness methods: what a method can change in a training, its strengths, and valid combinations."""
+"""Robustness methods: what a method can change in training, its hyperparameters, and valid combinations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
@@ -41,7 +41,7 @@ Methods are applied in this order, user-defined ones last."""
 
 @dataclass(frozen=True)
 class MethodOptions:
-    """The robustness methods of a training, as typed."""
+    """The robustness methods of a training run, as typed."""
 
     method: list[str] | None = option(
         None,
@@ -53,7 +53,7 @@ class MethodOptions:
 
 @dataclass
 class MethodTraining:
-    """One training, as seen by its methods.
+    """The data and functions of one training run that its methods can use.
 
     Attributes:
         rows: training rows, which a method may change before training. The features of each row include ``row``, its
@@ -102,7 +102,7 @@ class MethodTraining:
 
 @dataclass(frozen=True)
 class TrainingMethod:
-    """Base class of methods; its fields are its strengths, for ``--set NAME.FIELD=VALUE``.
+    """Base class of methods; fields of a subclass are its hyperparameters, set by ``--set NAME.FIELD=VALUE``.
 
     A method inherits from this class and overrides the hooks that it changes; the rest stays as in plain training.
     Built-in and user-defined methods work in the same way (``docs/methods/your-own-method.md``).
@@ -126,7 +126,7 @@ class TrainingMethod:
         """Raise InvalidInput, before any work, if a required option is missing."""
 
     def prepare(self, training: MethodTraining) -> None:
-        """Change ``training.rows``, or precompute data for the loss; called once before all trainings of a run."""
+        """Change ``training.rows``, or precompute data for the loss; called once per run, before any training."""
 
     def loss(self, training: MethodTraining, model: Any) -> "Loss | None":
         """Build the loss: a function of model and batch; a torch module is trained and saved with the model."""
@@ -169,7 +169,7 @@ def strength(
     most: float | None = None,
     draws: tuple[float, float] | None = None,
 ) -> Any:
-    """Declare a strength, a hyperparameter of a method, as a field of its dataclass.
+    """Declare a strength: a hyperparameter of a method, as a field of the method's dataclass.
 
     Args:
         default: its default value; an integer for counts.
@@ -207,13 +207,13 @@ def short_name(name: str) -> str:
 
 
 def strengths_of(method: type[TrainingMethod] | TrainingMethod) -> dict[str, "Field[Any]"]:
-    """Return the strengths of a method by their names in ``--set``, such as 'step-size'."""
+    """Return the hyperparameters of a method by their names in ``--set``, such as 'step-size'."""
     return {each.name.replace("_", "-"): each for each in fields(method)}
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """The robustness methods of a training; without any, it is plain fine-tuning.
+    """The robustness methods of a training run; without any, it is plain fine-tuning.
 
     EDA adds rows and FreeLB changes the step. The loss is one of: focal loss, label smoothing, both, the ensemble, or a
     loss over domains. Other methods run after training. Methods of different kinds can be combined.
@@ -239,7 +239,7 @@ class Robustness:
         Args:
             of_words: whether it trains taggers or models that generate text.
         Raises: InvalidInput if two methods cannot be combined, one lacks a required option or is for other models, or a
-            strength does not exist.
+            hyperparameter does not exist.
         """
         from shiftbench.baselines.training.options import TrainingOptions
 
@@ -268,7 +268,7 @@ class Robustness:
 
     @property
     def card_facts(self) -> dict[str, Any]:
-        """Return fields of the card: the methods' names, with non-default strengths, and use of target data."""
+        """Return fields of the card: the methods' names, with non-default hyperparameters, and use of target data."""
         names = sorted(_with_strengths(short_name(name), method) for name, method in self.methods.items())
         facts: dict[str, Any] = {"methods": names}
         if self.any("reads_targets"):
@@ -373,7 +373,7 @@ def _typed_strengths(
 
 
 def parse_strength(each: "Field[Any]", key: str, value: str) -> float:
-    """Parse the value of a strength; InvalidInput if it is no number, or outside the strength's range."""
+    """Parse the value of a method's hyperparameter; InvalidInput if it is not a number, or out of range."""
     counts = isinstance(each.default, int)
     try:
         number: float = int(value) if counts else float(value)

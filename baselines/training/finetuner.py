@@ -92,7 +92,7 @@ class Finetuner(ABC):
         return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), training)
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
-        """Collect the data and functions that the methods can use in a training."""
+        """Collect the data and functions that the methods can use in a training run."""
         return MethodTraining(
             rows, self.copied_columns, len(self.info.labels), run.seed, self.embeddings, self.tokenizer,
             reads_labels=self.reads_labels, validation=run.validation,

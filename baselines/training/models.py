@@ -186,7 +186,7 @@ class Device:
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Run the block in the device's precision."""
+        """Run the ``with`` block in the device's precision."""
         import torch
 
         with torch.autocast(self.name, torch.bfloat16, enabled=self.bf16):
@@ -195,7 +195,7 @@ class Device:
 
 @contextmanager
 def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[None]:
-    """Convert out-of-memory errors of the block to a one-line message with a suggestion."""
+    """Convert out-of-memory errors of the ``with`` block to a one-line message with a suggestion."""
     import torch
 
     try:

@@ -44,7 +44,7 @@ class Schedule(StrEnum):
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Hyperparameters of one training.
+    """Hyperparameters of one training run.
 
     Attributes:
         epochs: passes over the training rows.
@@ -102,7 +102,7 @@ SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAP
 GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _GENERATION_GRID}
 
 _MOST = {"weight-decay": math.inf, "warmup": 1.0, "clip": math.inf}
-"""The settings of ``--set`` that are numbers from 0 on, and their largest values."""
+"""The settings of ``--set`` that are non-negative numbers, and their largest values."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class TrainingOptions(OptimizerOptions):
         return list(dict.fromkeys(replace(settings, **each) for each in free))
 
     def strengths(self) -> dict[str, str]:
-        """Return the strengths of methods given by ``--set``, as typed, by names such as 'irm.weight'."""
+        """Return the methods' hyperparameters given by ``--set``, as typed, by names such as 'irm.weight'."""
         return {name: value for name, value in self._settings().items() if "." in name}
 
     def set_hyperparameters(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class TrainingOptions(OptimizerOptions):
 
 
 def is_setting(name: str) -> bool:
-    """Return whether a name is set by ``--set``: a training setting without its own option, or a method's strength.
+    """Return whether a name is set by ``--set``: a training setting without an option, or a method's hyperparameter.
 
     >>> is_setting("clip"), is_setting("irm.weight"), is_setting("learning-rate")
     (True, True, False)

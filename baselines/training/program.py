@@ -73,7 +73,7 @@ def _write_training(
     """Write prediction file and card, further ones for each saved state, and ``<stem>.training.json``.
 
     Args:
-        results: results of the trainings; some fields of their records are copied to the card.
+        results: results of the training runs; some fields of their records are copied to the card.
         methods: names of the robustness methods, for the model's default name.
         more: fields of the card that override the options.
     """

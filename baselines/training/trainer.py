@@ -1,6 +1,6 @@
 """Training with transformers' Trainer: length-bucketed batches, few device synchronisations, and resuming after a kill.
 
-A training that is stopped and restarted with the same settings takes the same steps on the same batches with the same
+Training that is stopped and restarted with the same settings takes the same steps on the same batches with the same
 dropout, and ends with the same weights.
 """
 
@@ -69,7 +69,7 @@ def n_next_tokens(batch: Batch) -> int:
 
 @dataclass(frozen=True)
 class Objective:
-    """What a training minimises.
+    """What training minimises.
 
     Attributes:
         loss: mean loss of a batch.
@@ -84,7 +84,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A finished training.
+    """A finished training run.
 
     Attributes:
         model: the trained model, with the best epoch's weights if validation selected one.
@@ -333,7 +333,7 @@ class _Bar(TrainerCallback):
 
 @contextmanager
 def _open_folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
-    """Open the folder for checkpoints; a training without one gets a temporary folder."""
+    """Open the folder for checkpoints; training without one uses a temporary folder."""
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
         yield scratch

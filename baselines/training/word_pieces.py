@@ -92,7 +92,7 @@ def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDA
 
 
 def _most_context(length: int, cuts: Sequence[range]) -> NDArray[np.int64]:
-    """Return for each piece the window with the most context on its shorter side; sentence ends do not count."""
+    """Choose for each piece the window whose nearest cut (an edge inside the sentence) is farthest from the piece."""
     places = np.arange(length)
     shown = np.full((len(cuts), length), -1)
     for number, cut in enumerate(cuts):

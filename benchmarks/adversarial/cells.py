@@ -182,7 +182,7 @@ def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
 
 
 def unlike_domains() -> Iterator[Cell]:
-    """List tasks with three dissimilar domains: two with 300 groups of two texts, and one with other groups."""
+    """List tasks with three dissimilar domains: two with 300 groups of two texts, and one with other group sizes."""
     others = {"12 x 50, .2": ((50,) * 12, 0.2), "30 x 20, .2": ((20,) * 30, 0.2), "100 x 3, .6": ((3,) * 100, 0.6)}
     others["50 x 40, .05 beside .8"] = ((40,) * 50, 0.05)
     for p in (0.7, 0.9, 0.95):
