@@ -91,7 +91,7 @@ def run_scores(figure: TaskFigure, entry: EntryTask) -> tuple[SourceRuns, ...]:
 
 
 def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
-    """Return the entries for which one of the drop's scores is at chance; None for scores and if there are none."""
+    """Return the entries for which one of the drop's scores is at chance; None if there is none, or for scores."""
     if not figure.has_drop:
         return None
     weights = figure.weights or {}

@@ -81,7 +81,7 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
 
 
 def method_words(task: TaskComparison) -> str:
-    """Describe the variance in a task's intervals and p values."""
+    """Describe the sources of variance in a task's intervals and p values."""
     if task.about == RECIPES:
         return "over training runs and groups of texts, if runs are roughly normal"
     return "over groups of texts"

@@ -1,6 +1,6 @@
 """Comparison of forecasting methods: on all models of a board, and over boards.
 
-Results over boards need an assumption (``BOARDS_ARE_ALIKE``); those of single boards do not.
+Results over boards need an assumption (``BOARDS_ARE_ALIKE``); results on single boards do not.
 """
 
 from collections import Counter

@@ -165,7 +165,7 @@ def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_ite
 
 
 def _list_name(path: Path) -> str:
-    """Return a list's model: the file's name, or the nearest folder's if that is generic such as ``results.json``."""
+    """Return the model's name for a list: the file's name, or the nearest folder's if it is generic (``results``)."""
     return next(
         (name for name in (path.stem, *(each.name for each in path.parents)) if name not in _PLAIN_NAMES), path.stem
     )

@@ -55,7 +55,7 @@ class Joining:
 
 @dataclass(frozen=True)
 class JoinedLogs:
-    """Logs as scores of the same items; ``notes`` are caveats of the join.
+    """Logs joined as scores on the same items; ``notes`` are caveats of the join.
 
     ``runs`` has the individual answers if a model has several prompts or runs; otherwise it is empty.
     """

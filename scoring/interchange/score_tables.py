@@ -46,8 +46,8 @@ class Reading:
         lower: names of further columns where lower is better.
         without: units to exclude.
         families: family of each task, by its name.
-        n_items: total number of items, for lists of solved ones; None: those mentioned in a list.
-        metric: score to read from logs; None: the first that all have.
+        n_items: total number of items, for lists of solved ones; None: the items mentioned in any list.
+        metric: score to read from logs; None: the first score that all logs have.
         filter_name: the lm-eval filter; None: the first.
     """
 

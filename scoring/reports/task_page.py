@@ -73,7 +73,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class ShiftDetail:
-    """One shift: the drop to show (``st`` without one), and misclassified texts, or why they are hidden."""
+    """One shift: the drop to show (``st`` if it has no drop), and misclassified texts, or why they are hidden."""
 
     shift: Shift
     drop: str

@@ -128,7 +128,7 @@ def warnings(scores: Scores) -> list[str]:
 
 
 def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> Iterator[PlainTable]:
-    """Yield the table of a figure over all shifts, given its field, if any shift has it.
+    """Yield the table of a figure (a field of ``Shift``) over all shifts; nothing if no shift has a value.
 
     SD and TD are marked if one of their scores is at chance.
     """

@@ -60,7 +60,7 @@ _UNBOUNDED = (-np.inf, np.inf)
 
 
 class TwoScores(NamedTuple):
-    """Scores on the source domain and on another one: SS and ST of a model; SS and TT of a probe, in domain on both."""
+    """Scores on the source domain and on another: SS and ST of a model; SS and TT (both in-domain) of a probe."""
 
     home: Figure
     away: Figure

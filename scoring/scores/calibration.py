@@ -2,11 +2,11 @@
 
 If probabilities of all labels are given, the confidence is the predicted label's probability; an unusable output
 without probabilities gets the uniform distribution. Probabilities also split TD into the cost of the label shift and
-the rest (``metrics.priors``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
+the rest (``metrics.priors``): adjusted ST - ST, and TT - adjusted ST. Without confidences, scores are unchanged.
 
 As for scores, variances come from the groups' influences (``metrics.precision``), and intervals are Wilson's at the
 effective n. Overconfidence is mean confidence minus accuracy, each with such an interval; a multi-class Brier score is
-halved to lie in [0, 1] first. The squared calibration error may be below 0, so it has another interval
+halved to lie in [0, 1] first. The squared calibration error may be below 0, so its interval differs
 (``calibration_limits``). Calibration error and ranking metrics have no interval if fewer than 5 groups contain an
 error, or fewer than 5 a correct answer. The smaller of these two numbers of groups also sets their degrees of freedom,
 and those of the other metrics if groups have several texts.

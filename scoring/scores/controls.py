@@ -1,4 +1,4 @@
-"""Controls of a task without any shift: the placebo's flips, test texts seen in training, single annotators.
+"""Controls for effects that occur without a shift: placebo flips, test texts seen in training, single annotators.
 
 A placebo's domains are random samples of one domain, so models trained on two of them differ only by their training
 samples. Near-duplicates between train and test of one domain raise in-domain scores. The placebo does not show this,

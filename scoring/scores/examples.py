@@ -15,7 +15,7 @@ from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKE
 MAX_LETTERS = 300
 """Longer texts are clipped, because a page should quote texts, not republish them."""
 _AT_FIRST = 300
-"""Rows that are searched first, because scoring all rows of a large test set is slow."""
+"""Number of rows searched first, because scoring all rows of a large test set is slow."""
 _NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable output)"
 
 

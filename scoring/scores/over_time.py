@@ -149,9 +149,9 @@ def _find_course(
 
 
 def _unexplained(values: Floats, variances: Floats, at: Floats) -> float:
-    """Return the weighted squared residuals of a straight line, divided by those of a constant.
+    """Return the weighted sum of squared residuals of a straight line, divided by that of a constant.
 
-    The weights are those of the change point, so that both fits can be compared.
+    The weights are the same as in the change-point fit, so that both fits can be compared.
     """
     ones = np.ones((values.size, 1))
     weights = 1 / (variances + between_variance(values, variances, ones, values.size - 1))

@@ -213,7 +213,7 @@ class Design:
     def _quantile(self, runs: int) -> float:
         """Return by how many standard errors the 20th-percentile study's drop is below the true one.
 
-        The degrees of freedom are those without a drop.
+        The degrees of freedom are computed for a true drop of 0.
         """
         if runs not in self._quantiles:
             recalls = self._recalls([0.0] * len(self.cells))

@@ -189,7 +189,7 @@ class FileChecks:
         return score_predictions(predictions, folder, subset, encoder=token_encoder(folder)).scores
 
     def benchmark(self, path: Path) -> str:
-        """Return the benchmark's name, up to the first slash of a file's first id; the text is not validated."""
+        """Return the benchmark's name: a file's first id up to the first slash; the text is not validated."""
         first = next(PredictionFile(path).parts(["id"]))["id"][0]
         return str(first).partition("/")[0]
 

@@ -122,7 +122,7 @@ def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
 
 
 def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float]) -> Estimate:
-    """Predict the value for one more target from the means by target; unknown if one of these is."""
+    """Predict the value for one more target from the means by target; unknown if any of them is unknown."""
     means = np.array([np.mean(values) for values in by_target])
     if np.isnan(means).any():
         return Estimate(value=None)
@@ -131,7 +131,7 @@ def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float])
 
 
 def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
-    """Return the worst SD and TD of some shifts, by name; without those that no shift has."""
+    """Return the worst SD and TD of some shifts, by name; a drop that no shift has is omitted."""
     worst_by_name = {}
     for name in ("sd", "td"):
         chosen = available_figures(drops, name)
@@ -351,7 +351,7 @@ class _TaskAverages:
         self.name, self.info, self.domains = values.name, values.info, values.domains
         small = small_domains(values.info, values.domains)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
-        """The domains that means are over: all except the small ones of user datasets."""
+        """The domains that means cover: all, except small domains of user datasets."""
         self.secondary = [
             metric
             for metric in values.scores

@@ -112,14 +112,14 @@ def check_agreement(n_agreed: int, n: int, split: str, labels: Sequence[str], ta
     """Check that the most probable label is the predicted one in most rows of a split.
 
     Args:
-        n_agreed: number of rows in which it is.
+        n_agreed: number of rows in which the most probable label is the predicted one.
         n: number of rows with probabilities and a usable prediction.
         split: the split of the rows, for the error message.
         labels: the task's labels, in order.
         task: the task, for the error message.
         file: the file, for the error message.
 
-    Raises: InvalidInput otherwise: the probabilities seem to be in a different order than the labels.
+    Raises: InvalidInput if it is not in most rows: the probabilities seem to be in a different order than the labels.
     """
     if n_agreed < n * _LEAST_AGREED:
         what = "probabilities and predictions disagree: the labels may be in a different order"

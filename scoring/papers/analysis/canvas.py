@@ -82,7 +82,7 @@ def picture(
         margins: inside each panel's cell of the grid.
         title: above all panels, in bold.
         keys: legend entries that apply to all panels.
-        notes: below them, such as that the data are synthetic.
+        notes: lines below the panels, such as a note that the data are synthetic.
 
     Returns: the bytes of a PNG, deterministic given panels and matplotlib version.
     """

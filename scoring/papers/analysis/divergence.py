@@ -115,7 +115,7 @@ def _panel(axis: "Axes", rows: pl.DataFrame) -> None:
 
 
 def _correlations(rows: pl.DataFrame) -> str:
-    """Format the correlations, averaged over the entries that have both."""
+    """Format the correlations for SD and TD, averaged over the entries for which both are defined."""
     each = rows.pivot("drop", index="entry", values="spearman", aggregate_function="first").drop_nulls()
     if each.is_empty():
         return "Spearman: undefined, because drops or divergences are all equal"

@@ -1,4 +1,4 @@
-"""The entries to analyse, one result per entry and task that has a board, and groups that are states of one model."""
+"""The entries to analyse: a result per entry and task with a board, and results grouped as states of one model."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ def group_by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result
 
 
 def results_above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
-    """Return one board's results whose mean ST is above chance; the number of the others is added to ``left_out``."""
+    """Return one board's results whose mean ST is above chance; ``left_out`` gets the number of the others."""
     skilled = [result for result in results if not result.task.summary.at_floor]
     if len(skilled) < len(results):
         left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} whose mean ST is at chance")
@@ -140,7 +140,7 @@ def n_entries(n: int) -> str:
 
 
 def _model_facts(card: Card) -> str:
-    """Return the card's facts about the model itself, without those about a single file, as a comparable string."""
+    """Return the card's facts about the model as a comparable string, without facts about a single prediction file."""
     return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})
 
 
@@ -205,7 +205,7 @@ def state_value(result: Result, key: str) -> int | None:
 
 
 def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, list[Result]]:
-    """Group the results of one board into states of one model, by a name for each model.
+    """Group the results of one board by model; the results of one model are its states.
 
     Two results are states of one model if their cards have the same family (or base model, or name) and agree in all
     fields except ``varies``. If two of them would then have the same values of ``varies``, such as two methods on one
@@ -215,7 +215,7 @@ def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, lis
         results: of one board.
         varies: keys of ``STATE``.
 
-    Returns: series by name, each sorted by ``varies``.
+    Returns: each model's results, sorted by ``varies``, by a name for the model.
     """
     keyed: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for result in results:

@@ -1,4 +1,4 @@
-"""Shares of the scenarios by task and paradigm, and of resolved ones: Figure 3 of the Domain Robustness paper."""
+"""Shares of scenarios, and of resolved scenarios, by task and paradigm: Figure 3 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

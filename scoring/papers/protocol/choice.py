@@ -1,4 +1,4 @@
-"""A selection from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
+"""A selection from candidates and the ID model's scores: decisions with margins, intervals, selection frequencies.
 
 ``DatasetChoice`` is the output of ``shiftbench study protocol --json``, a stable format for other programs. Scores,
 drops, margins and similarities are fractions, unrounded; null if undefined or not measured.

@@ -183,7 +183,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
 
 
 def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
-    """Explain a candidate that lost to one from the same source, or otherwise to the last one selected."""
+    """Explain why a candidate is not selected: the lowest-scoring data sets win, one per text source."""
     same = [other for other in winners if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN

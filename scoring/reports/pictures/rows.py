@@ -151,7 +151,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
 
 
 def scores_by_slice(found: SlicesFound) -> Markup:
-    """Draw the score of each slice, at least one, and that of all other texts on a row, the most significant first."""
+    """Draw a row per slice (at least one) with its score and that of all other texts; the most significant is first."""
     rows = [
         Row(
             each.name,
