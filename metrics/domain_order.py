@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 MIN_ORDERED = 6
-"""Minimum number of labelled domains. With 4 only a perfect order is significant at 5%, and the best of several
+"""Minimum number of labelled domains. With 4, only a perfect order is significant at 5%, and the best of several
 uninformative methods orders most pairs correctly."""
 _APART = 1.96
 """Minimum difference between two domains' scores, in standard errors: a two-sided test at the 5% level."""

@@ -3,10 +3,11 @@
 Periods differ by more than the sampling of their texts, so a test that ignores this finds spurious trends. The variance
 of a period's score is its sampling variance, pooled over periods so that weights do not depend on the score, plus a
 variance between periods estimated from residuals (Paule and Mandel 1982). Standard errors of the trend are scaled by
-the residuals (but not below those from texts only), with Student's t and periods - 2 degrees of freedom (Knapp and
-Hartung 2003, for meta-regression). The change point's test uses the largest studentised step over all positions,
-compared with normal draws. Its confidence set contains a position unless the residuals show a further step at another
-one (Worsley 1986, conditional on the two means). Neither assumes a minimum size of the step.
+the residuals (but are never smaller than those due to the sampling of texts), with Student's t and periods - 2 degrees
+of freedom (Knapp and Hartung 2003, for meta-regression). The change point's test compares the largest studentised step
+over all positions with simulated normal series. The confidence set contains a position unless, with a step there, the
+residuals show a further step at another position (Worsley 1986, conditional on the two means). Neither test nor set
+assumes a minimum size of the step.
 """
 
 from typing import NamedTuple

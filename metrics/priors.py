@@ -10,8 +10,8 @@ A class with a positive prior but without a gold example has an unknown recall: 
 ``adjust_to_prior`` measures the part of a drop due to label shift. If domains differ only in their class prior, the
 model's p(y|x) is off by a known factor, the target prior over the training prior of each class, and multiplying by it
 gives the correct p(y|x) on the target. The score of the adjusted predictions splits a drop in two: ``adjusted ST - ST``
-is due to the class prior, ``TT - adjusted ST`` is the rest. Scores at a fixed test prior cannot separate these because
-they depend on the training prior.
+is due to the class prior, ``TT - adjusted ST`` is the rest. Scores at a fixed test prior cannot separate the two parts
+because these scores depend on the training prior.
 
 The adjustment assumes probabilities calibrated in-domain, for which ``fit_temperature`` is used.
 """

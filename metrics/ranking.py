@@ -439,7 +439,7 @@ def _studentise(difference: Floats, spread: Floats, sizes: Floats, scale: float)
 
 
 def _signs(values: Floats, n_units: int, n_draws: int) -> Floats:
-    """Draw signs of units, shape (n_units, n_draws); up to 12 units enumerate all patterns (up to a global sign).
+    """Draw signs of units, shape (n_units, n_draws); for up to 12 units, all patterns (up to a global sign).
 
     The all-plus pattern is excluded because the observed table is counted separately. Random patterns are seeded by
     the values, so that different tables do not share the Monte Carlo error of one draw.

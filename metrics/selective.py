@@ -81,8 +81,8 @@ def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
         confidence: shape (n,), any finite scores.
         correct: 0 or 1, same shape.
     Returns: the area in [0, 1], lower is better, 0 for the optimal ranking (and if all are correct or all are wrong).
-        Influences are those of the limit ``E[error x -ln(fraction at least as confident)] - (r + (1 - r) ln(1 - r))``,
-        where r is the error rate.
+        Influences are those of the large-sample limit, where r is the error rate:
+        ``E[error x -ln(fraction at least as confident)] - (r + (1 - r) ln(1 - r))``.
     Raises: ValueError as ``failure_auroc``.
     Source: Geifman, Uziel, El-Yaniv, "Bias-reduced uncertainty estimation for deep neural classifiers" (2019), sec. 5.
 

@@ -58,7 +58,7 @@ class PredictionFile:
 
     @property
     def is_parquet(self) -> bool:
-        """Return whether it is parquet: readable by column, with texts that may decompress beyond the file's size."""
+        """Return whether the file is parquet: it can be read by column, but texts may decompress to far more bytes."""
         return self._format == "parquet"
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:

@@ -22,9 +22,9 @@ def shift_callback(
 ) -> Any:
     """Build a ``transformers.TrainerCallback`` that logs scores and drops, as fractions, to the Trainer's log.
 
-    ``eval_ss``, ``eval_mean_st``, ``eval_mean_sd``, by domain ``eval_st_<domain>``, ``eval_sd_...`` and (with a
-    reference) ``eval_td_...``, are also added to the evaluation's metrics. If a checkpoint is
-    selected by these test scores, this is oracle selection, which the card of its predictions must state.
+    The evaluation's metrics also get ``eval_ss``, ``eval_mean_st``, ``eval_mean_sd`` and, for each domain,
+    ``eval_st_<domain>``, ``eval_sd_...`` and (with a reference) ``eval_td_...``. If a checkpoint is selected by these
+    test scores, this is oracle selection, which the card of its predictions must state.
 
     Args:
         trainer: a Trainer with a tokenizer, for a classifier whose ``id2label`` contains the task's labels.

@@ -42,7 +42,7 @@ COLUMN = "slice"
 """The column of found domains in the output file."""
 REST = "rest"
 CLUSTERS = (4, 6, 9, 12)
-"""Numbers of clusters, for few large sources and for many."""
+"""Numbers of clusters to try: the texts may be from a few large sources or from many."""
 _DIMENSIONS = 50
 """Dimensions that the n-gram counts are reduced to."""
 _NGRAMS = 20_000

@@ -1,7 +1,7 @@
 """Functions about one model: check, gate, forecast, label, plan, predict.
 
-Each does the same as the command of its name, for tables in memory as well as files. They print nothing; results have a
-notebook display.
+Each does the same as the command of its name, for tables in memory as well as files. The functions print nothing;
+notebooks display the results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +72,8 @@ def check(
         history: a file that this call's periods are appended to.
         find_domains: search for unnamed groups of texts that score differently; a table then needs no column of
             domains.
-        write_domains: a file for the rows with a column ``slice`` of the domains found, for ``domain="slice"``.
+        write_domains: a file to write the rows to, with the domains found in a column ``slice``; read it with
+            ``domain="slice"``.
         served_model: the model's name on a server, if ``model`` is its URL.
         settings: how the model is loaded and called, such as ``{"max_length": 64}``.
         encoder: sentence encoder of a second probe and of depths, Hub id or path; by default this machine's.
@@ -266,7 +267,7 @@ def plan(
     like: "str | Path | Table | None" = None,
     assume: Mapping[str, float] | None = None,
 ) -> PlanResult:
-    """Compute, before training, which drops can be detected, and what is needed to detect 1, 2 and 5 points.
+    """Compute, before training, which drops can be detected, and how many runs or texts 1, 2 and 5 points need.
 
     Args:
         data: a dataset folder, or the result of ``build_own`` or ``open_dataset``.
@@ -321,7 +322,7 @@ def predict(
         settings: how the model is loaded and called.
     Returns: columns ``source``, ``id``, ``prediction``, ``seed`` and, if available, ``confidence`` and
         ``probabilities``: the input of ``score`` and ``submit``.
-    Raises: InvalidInput if the model does not suit the task, or fails at a row, which is named.
+    Raises: InvalidInput if the model does not suit the task, or naming the row at which it fails.
     """
     from shiftbench.baselines.models.loading import load_model
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt

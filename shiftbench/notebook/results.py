@@ -339,7 +339,7 @@ class PlanResult(_Words):
     """Detectable drops, returned by ``plan``.
 
     Attributes:
-        plan: the smallest detectable drops, and what is needed to detect 1, 2 and 5 points (fractions).
+        plan: the smallest detectable drops, and the runs or texts needed to detect 1, 2 and 5 points (fractions).
     """
 
     def __init__(self, plan: DetectionPlan) -> None:
