@@ -48,7 +48,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 START = 100
 """Number of initially labelled texts per domain."""
 BUDGETS = (100, 300, 800)
-"""Further labels per domain."""
+"""Budgets: further labels per domain."""
 Labelled = dict[str, int]
 """Number of labelled texts per domain."""
 

@@ -189,7 +189,7 @@ def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
 
 
 BUDGETS = (50, 100, 200)
-"""Labels per unlabelled domain."""
+"""Budgets: new labels per domain that is treated as unlabelled."""
 _LEAST_LABELLED, _MOST_NEW = 2, 3
 """Minimum number of labelled targets of a model, and maximum number treated as unlabelled."""
 

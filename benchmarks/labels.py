@@ -55,7 +55,7 @@ BOARDS, LEADS = (2, 5, 20, 50), (0.0, 0.02, 0.05)
 _MORE_DRAWS = {("ranking", "Bayesian"): 10}
 """Factor on the number of draws, for attacks that take little time."""
 _SURE, _LEVER = 0.97, 0.9
-"""Probability that a label known in advance is correct; probability from which a label is used as a lever."""
+"""Probability that a label known in advance is correct; probability from which it may be submitted wrong on purpose."""
 _TINY = 1e-4
 
 
@@ -208,7 +208,7 @@ def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
 
 
 def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats, Floats]]:
-    """Build the most informative file of each draw: its expected score is close to the hurdle.
+    """Build the most informative file of each draw: its expected score is close to the hurdle (the score to beat).
 
     Three shares of sampled labels are tried. The more labels are sampled, the more a score reveals about each; but the
     further the expected score is below the hurdle, the less a refusal reveals.

@@ -31,7 +31,8 @@ MODELS, UNITS = (5, 20, 180), (8, 12, 41, 500)
 EQUAL = (
     "normal", "heavy tails", "binary items", "clusters", "missing cells", "families, 20%", "families, 50%", "skewed",
 )  # fmt: skip
-"""Kinds of pages of equal models; no guarantee for skewed ones, where half of the models make rare, large errors."""
+"""Kinds of pages (score tables) of equally good models. No error rate is guaranteed for the skewed ones, on which half
+of the models make rare, large errors."""
 IGNORED = ("families of 20% ignored", "families of 50% ignored")
 POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}

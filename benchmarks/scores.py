@@ -33,7 +33,7 @@ DIMENSIONS = 384
 _LOOP_PAIRS = 20_000
 """Pairs of texts on which the plain loop over depths is timed, before extrapolating."""
 _LIMIT = 4.0
-"""Time limit for the paper's submission, in seconds."""
+"""Time limit for scoring a submission of the paper's size, in seconds."""
 
 
 def run_bench(scale: float = 1.0) -> Iterator[Timing]:

@@ -30,7 +30,7 @@ from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 log = logging.getLogger(__name__)
 FEWSHOT = "fewshot"
 MOST_UNLISTED = 0.01
-"""Maximum unknown share of the labels' probability, on average, for which confidences are written."""
+"""Confidences are written only if, on average, at most this share of the labels' probability is unknown."""
 
 
 @dataclass(frozen=True)

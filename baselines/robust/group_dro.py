@@ -29,7 +29,7 @@ class GroupDro(nn.Module):
 
     Before each step ``q_g <- q_g exp(step_size l_g)``, normalised to sum to 1; ``l_g`` is the mean cross entropy of the
     domain's rows in the batch. Batches sample domains evenly (``training.batches``). A domain may still be absent, if a
-    batch or its part has fewer rows than domains: it keeps its weight, and only the weights of the others are
+    batch or its part has fewer rows than domains: the absent domain keeps its weight, and only other weights are
     renormalised. With a loss of 0 for absent domains, as in the authors' code, a domain would lose weight because it is
     rare. The weights are part of the model's state, so they are saved in checkpoints.
 
