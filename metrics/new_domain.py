@@ -3,9 +3,9 @@
 ``next_domain`` predicts a statistic on a new domain; intervals in other modules are for the given domains.
 
 ``domain_quantile`` calibrates intervals around forecasts by conformal prediction for hierarchical data. Errors of
-shifts into the same domain are correlated, so domains are exchangeable, not shifts. Each of k domains with known errors
-has mass 1 / (k + 1), divided among its shifts, and the new domain has the remaining mass at infinity. The highest
-possible level is therefore k / (k + 1).
+shifts into the same domain are correlated, so the exchangeable units are domains, not shifts. Each of k domains with
+known errors has mass 1 / (k + 1), divided among its shifts, and the new domain has the remaining mass at infinity. The
+highest possible level is therefore k / (k + 1).
 
 Quality of forecasts: coverage, interval scores, skill relative to a baseline, and a test over target domains.
 """

@@ -74,7 +74,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
 
     Args:
         table: as read.
-        columns: roles of its columns; if domains are periods of dates, all rows without a label are dropped.
+        columns: roles of its columns; if dates are grouped into domains, all rows without a label are dropped.
         kind: kind of task; by default inferred from the column names. Only classification tables are split.
     Returns: the parts; the unchanged table if every row has a label, or if a column is missing, which is reported when
         the rows are read.
