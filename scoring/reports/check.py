@@ -194,7 +194,7 @@ def score_table(check: DomainCheck) -> PlainTable:
     head = ("domain", "texts", metric_name(check.metric), "no skill", difference, "p", "detectable", "")
     rows = []
     for each in check.domains:
-        floor, remarks = each.floor, ["home"] if each.domain == check.home else []
+        floor, remarks = each.floor, ["source"] if each.domain == check.home else []
         if each.has_few_texts:
             remarks.append("too few texts: excluded")
         elif each.score.no_interval:

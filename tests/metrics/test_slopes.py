@@ -81,5 +81,5 @@ def test_what_has_no_slope_or_interval() -> None:
     assert np.isnan(mean_slope([[(few, [0])]]).low)
     with pytest.raises(ValueError, match="slopes"):
         mean_slope([])
-    with pytest.raises(ValueError, match="fit"):
+    with pytest.raises(ValueError, match="share n"):
         depth_slope([[1.0]], [1.0, 1.1], np.arange(2))

@@ -144,7 +144,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
         rows.append(Row(each.domain, parts, words))
     about = f"{len(rows)} domains, from {rows[0].words} to {rows[-1].words}. All values are in the table."
     keys = [(draw.mark_sign("circle", "sb-accent"), f"score, {_TEXTS}")]
-    keys += [(draw.mark_sign("diamond", "sb-classic"), "home")] if home else []
+    keys += [(draw.mark_sign("diamond", "sb-classic"), "source")] if home else []
     if any(each.floor for each in domains):
         keys.append((draw.sign(draw.line(7, 1, 7, 13, "sb-churn")), "no-skill level"))
     return row_picture("Scores by domain", about, rows, keys)

@@ -121,10 +121,10 @@ def test_what_was_left_out_is_named(wording: SnapshotAssertion) -> None:
     assert sentences("check", "left_out", found) == wording
 
 
-def test_the_picture_has_a_row_a_domain_and_marks_home() -> None:
+def test_the_picture_has_a_row_a_domain_and_marks_the_source() -> None:
     drawn = str(scores_by_domain(check().domains[:3], "books"))
     assert drawn.count('class="sb-row-name"') == 3
-    assert "home" in drawn
+    assert "source" in drawn
     assert "home" not in str(scores_by_domain(check().domains[:3], None))
 
 
