@@ -26,6 +26,8 @@ percentage points of the p over all sign patterns (1.0 with half as many).
 """
 _NORMAL_MAD, _FAR_OFF = 1.4826, 10.0
 """Factor from a median absolute deviation to a standard deviation, and standard deviations that count as far."""
+_UNEQUAL_SPREADS, _UNEQUAL_SIZES = 20.0, 5.0
+"""Ratios of standard deviations and of median absolute scores above which two tasks are on different scales."""
 MAX_ORDERS = 200
 """With more units, leave-one-out computes only the first place, not the whole order."""
 LEVEL = 0.05
@@ -273,8 +275,29 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
         changed_by_win_rate=_changed(points, win_points),
         families=tuple(_families(table.models)),
         duplicates=tuple(_duplicates(table)),
-        notes=(*table.notes, *_far_off_words(table)),
+        notes=(*table.notes, *_far_off_words(table), *_scale_words(table, standardised=standardised)),
     )
+
+
+def _scale_words(table: ScoreTable, *, standardised: bool) -> Iterator[str]:
+    """Report tasks on different scales: both the size and the standard deviation of their scores differ widely."""
+    if standardised or table.unit is not Unit.TASKS:
+        return
+    size, spread = np.nanmedian(np.abs(table.scores), axis=0), np.nanstd(table.scores, axis=0)
+    order = np.flatnonzero((size > 0) & (spread > 0))
+    order = order[np.argsort(size[order], kind="stable")]
+    best, small, large = _UNEQUAL_SPREADS, -1, -1
+    n_smaller = np.searchsorted(size[order], size[order] / _UNEQUAL_SIZES, side="right")
+    for column, n in zip(order[n_smaller > 0], n_smaller[n_smaller > 0], strict=True):
+        least = order[:n][np.argmin(spread[order[:n]])]
+        if spread[column] > best * spread[least]:
+            best, small, large = float(spread[column] / spread[least]), int(least), int(column)
+    if small >= 0:
+        yield (
+            f"Scores vary {best:,.0f} times as much on '{table.units[large]}' (standard deviation {spread[large]:.2g}) "
+            f"as on '{table.units[small]}' ({spread[small]:.2g}), so tasks of the larger scale decide the mean; "
+            "--standardise gives tasks equal influence"
+        )
 
 
 def _far_off_words(table: ScoreTable) -> Iterator[str]:

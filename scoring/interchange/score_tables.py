@@ -29,6 +29,15 @@ _ITEM, _TASK = ("item", "item_id", "instance", "instance_id", "question", "id"),
 _SCORE = ("score", "value", "correct", "main_score", "result", "acc", "accuracy")
 _OPTIONAL = ("cluster", "weight", "family", "date")
 _AVERAGE = re.compile(r"(average|avg|mean|overall|total|aggregate|macro|micro)\b.*", re.IGNORECASE)
+_ABOUT_MODELS = frozenset(
+    (
+        *(f"{head}{word}" for head in ("", "n_", "num_", "total_", "active_") for word in ("params", "parameters")),
+        *(f"{word}_{unit}" for word in ("params", "parameters", "size", "model_size") for unit in ("b", "m")),
+        *("number_of_parameters", "model_params", "model_parameters", "size", "model_size", "size_gb", "size_mb"),
+        *("date", "year", "release", "released", "release_date", "release_year", "submission_date"),
+    )
+)
+"""Names, as ``_plain`` writes them, of columns that state a model's size or date."""
 _RANK = re.compile(r"#|no\.?|n[°º]|rank.*|place|position", re.IGNORECASE)
 _MISSING = frozenset({"", "-", "--", "–", "—", "n/a", "na", "n.a.", "nan", "null", "none", "tbd", "?", "missing", "x"})
 _MARKS = re.compile(r"[*†‡§¶^_`]+|\[\d+\]$|\(\d+\)$")
@@ -155,6 +164,15 @@ def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
     )
 
 
+def _plain(name: str) -> str:
+    """Return a column's name without case, marks and spaces.
+
+    >>> _plain("#Params (B)")
+    'params_b'
+    """
+    return "_".join(re.findall(r"[a-z0-9]+", name.lower()))
+
+
 def _find(names: dict[str, str], words: Sequence[str]) -> str | None:
     return next((names[word] for word in words if word in names), None)
 
@@ -239,7 +257,7 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
     passed: list[str] = []
     seen: Counter[str] = Counter()
     for name in frame.columns:
-        if name == names or _RANK.fullmatch(name):
+        if name == names or _RANK.fullmatch(name) or _plain(name) in _ABOUT_MODELS:
             passed += [name] if name != names else []
             continue
         values, wrong = _numbers(frame[name], name, place, rows, seen)
@@ -253,7 +271,8 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
         raise InvalidInput(problems)
     if passed:
         notes.append(
-            f"Columns that are not scores of one task (averages, ranks, text) excluded: {quote_names(passed, 8)}"
+            "Columns that are not scores of one task (averages, ranks, sizes and dates of models, text) excluded: "
+            f"{quote_names(passed, 8)}"
         )
     notes += [f"{words} in {plural(n, 'cell')}" for words, n in sorted(seen.items())]
     if not columns:

@@ -87,6 +87,17 @@ def test_lower_is_better_turns_the_order_and_shows_scores_as_they_are():
     assert ranking.models[0].name in ("corp/x", "bits/one")
 
 
+def test_tasks_on_different_scales_are_noted():
+    table = board()
+    scaled = table.scores.copy()
+    scaled[:, :15] *= 100
+    other = ScoreTable(NAMES, table.units, scaled, Unit.TASKS)
+    (note,) = [note for note in rank_table(other).notes if "--standardise" in note]
+    assert "on 'u" in note
+    for quiet in (rank_table(table), rank_table(other, standardised=True)):
+        assert not any("--standardise" in note for note in quiet.notes)
+
+
 def test_standardising_takes_scale_out_of_a_unit():
     table = board()
     scaled = table.scores.copy()

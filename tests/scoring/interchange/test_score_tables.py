@@ -39,6 +39,15 @@ def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path, 
     assert table.notes == wording
 
 
+@pytest.mark.parametrize(
+    "name", ["params_b", "#Params (B)", "Parameters", "n_params", "Model Size", "Release Date", "year"]
+)
+def test_a_models_size_or_date_is_not_a_task(tmp_path, name):
+    table = read(tmp_path, f"model,{name},size of shoes,b\nx,7,0.5,0.2\ny,13,0.4,0.3\n")
+    assert list(table.units) == ["size of shoes", "b"]
+    assert any("sizes and dates" in note and f"'{name}'" in note for note in table.notes)
+
+
 def test_what_cannot_be_read_for_sure_is_refused_with_its_place(tmp_path, wording):
     tables = (
         "model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n",
