@@ -40,6 +40,19 @@ def test_the_answer_comes_first_in_words(tmp_path: Path, wording: SnapshotAssert
     assert stable(ranks(write_board(tmp_path / "board.csv"))) == wording
 
 
+def test_families_of_models_duplicates_and_groups_are_three_sentences(tmp_path: Path) -> None:
+    names = ("acme/m0", "acme/m1", "acme/m2")
+    board = write_board(tmp_path / "board.csv", (0.9, 0.5, 0.5), names)
+    twin = board.read_text().splitlines()[-1].replace("acme/m2", "acme/m3")
+    board.write_text(f"{board.read_text()}{twin}\n")
+    said = ranks(board).splitlines()
+    assert [line for line in said if line.startswith(("Identical", "Models of", "1 group"))] == [
+        "Identical on every unit, possibly one model under several names: 'acme/m2', 'acme/m3'.",
+        "Models of one family, by their names: acme/m* (4, tied for first 1).",
+        "1 group of adjacent models without significant differences: 'acme/m1' to 'acme/m3' (3).",
+    ]
+
+
 def test_every_form_has_the_same_ranks(tmp_path: Path) -> None:
     board = write_board(tmp_path / "board.csv")
     report, svg, claim = tmp_path / "r.html", tmp_path / "r.svg", tmp_path / "r.json"
