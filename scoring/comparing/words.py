@@ -11,6 +11,7 @@ from shiftbench.scoring.comparing.shape import (
     MEAN_ST,
     RECIPES,
     TRAINED_MODELS,
+    AtFloor,
     Comparison,
     Difference,
     MeanComparison,
@@ -143,10 +144,18 @@ def floor_words(difference: Difference, names: Names) -> str:
     >>> floor_words(Difference(figure="TD", value=0.0, p=None, at_floor="b"), ("A", "B"))
     'not compared: B is at chance'
     """
-    if difference.at_floor is None:
+    return f"not compared: {chance_words(difference.at_floor, names)}" if difference.at_floor else ""
+
+
+def chance_words(at_floor: AtFloor | None, names: Names) -> str:
+    """Write which of two entries are at chance; ``""`` if none is.
+
+    >>> chance_words("both", ("A", "B"))
+    'A and B are at chance'
+    """
+    if at_floor is None:
         return ""
-    marked = " and ".join(names) if difference.at_floor == "both" else names[difference.at_floor == "b"]
-    return f"not compared: {marked} {'are' if difference.at_floor == 'both' else 'is'} at chance"
+    return f"{' and '.join(names)} are at chance" if at_floor == "both" else f"{names[at_floor == 'b']} is at chance"
 
 
 def _within_margin(pair: Comparison) -> Iterator[str]:

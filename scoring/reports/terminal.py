@@ -8,7 +8,7 @@ from rich.text import Text
 
 from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
 from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
+from shiftbench.scoring.comparing.words import CORRECTED, about_lines, chance_words, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, mean_rows
 from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, metric_name, plain_points, plain_score, share
@@ -84,12 +84,14 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
     for comparison in comparisons:
         yield f"A = {comparison.a}, B = {comparison.b}"
         yield from (f"{line}." for line in about_lines([comparison]))
+        low = {task.task: chance_words(task.at_floor, ("A", "B")) for task in comparison.tasks}
         means = []
         for mean in comparison.means:
             figure = mean.difference.figure if mean.source is None else f"{mean.source}, {mean.difference.figure}"
             where = f"{mean.task} {figure}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
-            means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
+            over = [", ".join(mean.targets), low.get(mean.task, "") if mean.ranked else ""]
+            means.append([where, *_difference(mean.difference), words or "\n".join(filter(None, over))])
         title = "A minus B in points, 95% intervals, p and corrected p; * = corrected p < 0.05"
         yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means, texts=("over",))
         rows = []

@@ -130,6 +130,9 @@ def test_a_constant_predictor_wins_no_drop(
     # The drops are shown anyway, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     assert sentence(pair, ("Constant", "Model"), "dr") == wording
+    lines = as_markdown(comparison_lines([pair])).splitlines()
+    (ranked,) = [line for line in lines if "(ranked by)" in line]
+    assert "A is at chance" in ranked
 
 
 def test_older_comparisons_are_read() -> None:
