@@ -20,7 +20,7 @@ GpuOption = Annotated[
 
 def grid(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; docs/benchmark/grids.md shows one.")
+        Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; see 'Grids' in the documentation.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: set in the file.")

@@ -64,6 +64,12 @@ def test_help_shows_an_example(words: str) -> None:
     assert f"Example: shiftbench {words}" in help_text, words
 
 
+def test_help_names_no_file_that_only_a_clone_has() -> None:
+    for words, command, _ in LISTED.values():
+        texts = [command.help or "", *(getattr(each, "help", None) or "" for each in command.params)]
+        assert not any("docs/" in text for text in texts), words
+
+
 def test_a_shared_option_is_the_same_everywhere() -> None:
     """Same words, same placeholder: what differs has a name of its own, or says what the command does with it."""
     texts: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(lambda: defaultdict(list))
