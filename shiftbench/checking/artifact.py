@@ -8,6 +8,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.claims import NamedFile, claimed_own_file, find_files, find_inside, repeat_claim
 from shiftbench.checking.opened_data import opened_data
 from shiftbench.scoring.comparing.claims import Claim, check_claim, read_claim
+from shiftbench.scoring.comparing.words import sentence
 from shiftbench.validation.cards import card_path
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.version import __version__
@@ -91,7 +92,7 @@ def _data_members(place: Path, *, rows_included: bool) -> dict[str, Path]:
 
 
 def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> str:
-    """Format the README: the claim, the contents, and the command that verifies it."""
+    """Format the README: hypotheses, results, contents, and the command that verifies it."""
     version = claim.comparisons[0].version
     listed = "\n".join(f"- `{name}`" for name in (CLAIM, *sorted(n for n in members if not n.startswith(f"{_DATA}/"))))
     command, data = COMMAND, f"- `{_DATA}/`: the data, {version}"
@@ -101,12 +102,17 @@ def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> 
             f"- `{_DATA}/`: a description of the data, {version}. The licences do not allow redistributing its rows: "
             f"`{_DATA}/README.md` describes how to build them; `BUILT` is the folder that you built."
         )
-    hypotheses = "\n".join(f"- {sentence}" for sentence in claim.hypothesis)
+    hypotheses = "\n".join(f"- {each}" for each in claim.hypothesis)
+    results = "\n".join(f"- {sentence(pair, (pair.a, pair.b), claim.benchmark)}." for pair in claim.comparisons)
     return f"""# A claim that you can verify
 
-Hypotheses tested at a level of {claim.level:g}; the claim states which of them are rejected:
+Hypotheses tested at a level of {claim.level:g}:
 
 {hypotheses}
+
+Result, as claimed and verified when this archive was made:
+
+{results}
 
 ## Verify it
 
