@@ -46,19 +46,23 @@ def clone(tmp_path: Path) -> Path:
 
 
 def test_a_dry_run_builds_and_checks_and_changes_nothing(tmp_path: Path) -> None:
-    """Of the whole project, as it is."""
-    before = {name: (ROOT / name).read_bytes() for name in FILES}
-    done = release(ROOT, VERSION, "--dry-run", "--out", str(tmp_path))
+    """Of the whole project as committed, with a note, which it lacks just after a release."""
+    project, out = tmp_path / "project", tmp_path / "out"
+    git(ROOT, "clone", "--quiet", "--no-tags", str(ROOT), str(project))
+    log = (project / "CHANGELOG.md").read_text(encoding="utf-8")
+    log = log.replace("## Unreleased\n", "## Unreleased\n\n- Something.\n", 1)
+    (project / "CHANGELOG.md").write_text(log, encoding="utf-8")
+    before = {name: (project / name).read_bytes() for name in FILES}
+    done = release(project, VERSION, "--dry-run", "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert {name: (ROOT / name).read_bytes() for name in FILES} == before
-    assert git(ROOT, "tag", "--list", f"v{VERSION}") == ""
+    assert {name: (project / name).read_bytes() for name in FILES} == before
+    assert git(project, "tag", "--list", f"v{VERSION}") == ""
     built = {f"shiftbench-{VERSION}-py3-none-any.whl", f"shiftbench-{VERSION}.tar.gz"}
-    assert {path.name for path in tmp_path.iterdir()} == built | {f"notes-{VERSION}.md"}
+    assert {path.name for path in out.iterdir()} == built | {f"notes-{VERSION}.md"}
     assert set(re.findall(r"^[0-9a-f]{64}  (\S+)$", done.stdout, flags=re.M)) == built
-    notes = (tmp_path / f"notes-{VERSION}.md").read_text(encoding="utf-8")
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert notes.strip() == changelog.partition("## Unreleased\n")[2].partition("\n## ")[0].strip()
-    with zipfile.ZipFile(tmp_path / f"shiftbench-{VERSION}-py3-none-any.whl") as wheel:
+    notes = (out / f"notes-{VERSION}.md").read_text(encoding="utf-8")
+    assert notes.strip() == log.partition("## Unreleased\n")[2].partition("\n## ")[0].strip()
+    with zipfile.ZipFile(out / f"shiftbench-{VERSION}-py3-none-any.whl") as wheel:
         names = wheel.namelist()
         assert f"Version: {VERSION}\n" in wheel.read(f"shiftbench-{VERSION}.dist-info/METADATA").decode()
     assert {"shiftbench/metrics/depth.py", "shiftbench/leaderboard/pages/page.js"} <= set(names)
