@@ -18,10 +18,11 @@ from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, HOST, SUBMIT, bo
 from shiftbench.leaderboard.store import find_folder, open_store
 from shiftbench.leaderboard.store.hosting import Order
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
+from shiftbench.scoring.reports.numbers import points
 from shiftbench.validation.cards import Card
 from shiftbench.validation.command_line import require
 from shiftbench.validation.prediction_files import PredictionInput
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 log = logging.getLogger(__name__)
 
@@ -253,7 +254,7 @@ def _may_write(token: dict[str, Any]) -> bool:
 
 
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
-    """Format the URL or command to view an accepted entry, and for each task the board and what is missing for a rank.
+    """Format how to view an accepted entry; for each task the board and what is missing for a rank, or its feedback.
 
     Args:
         answer: what ``send`` returned.
@@ -276,3 +277,20 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
         more = [f"and {len(why) - _REASONS_SHOWN:,} more"] if len(why) > _REASONS_SHOWN else []
         yield f"listed but not ranked on the board {board}"
         yield from (f"  missing: {line}" for line in [*why[:_REASONS_SHOWN], *more])
+    yield from _feedback_lines(answer.get("summary", {}))
+    if answer.get("note"):
+        yield answer["note"]
+
+
+def _feedback_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Format the feedback on withheld labels: for each target, the best score so far and the number of scores left.
+
+    >>> told = {"task": "nli", "target": "news", "best": 0.83, "is_new": True, "looks_left": 1, "why_not": ""}
+    >>> print(*_feedback_lines({"benchmark": "own", "feedback": [told]}))
+    own/nli on news: best score so far 83 (this file); 1 more score this year
+    """
+    for each in summary.get("feedback", []):
+        this = each["why_not"] or ("this file" if each["is_new"] else "this file is not better by a step")
+        best = "no score yet" if each["best"] is None else f"best score so far {points(each['best'], 0)}"
+        left = plural(each["looks_left"], "more score")
+        yield f"{summary['benchmark']}/{each['task']} on {each['target']}: {best} ({this}); {left} this year"

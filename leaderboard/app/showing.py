@@ -18,7 +18,7 @@ from shiftbench.leaderboard.pages.entry_page import (
     gone_page,
     released_page,
 )
-from shiftbench.leaderboard.release import nominated_entries
+from shiftbench.leaderboard.release import closed_rounds, nominated_entries
 from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.scores.controls import unseen_drops
@@ -41,7 +41,8 @@ def show_entry(live: LiveIndex, query: EntryQuery, base: str) -> Markup | Respon
         folder = find_folder(entry.card, index.folders)
         if not folder.has_public_labels:
             tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
-            return released_page(entry, folder, index.releases(entry), tasks, index.host_notes(identity))
+            page = EntryPage(query, entry, None, folder=folder, host_notes=index.host_notes(identity), base=base)
+            return released_page(page, index.releases(entry), tasks, has_rounds=bool(closed_rounds(index.store)))
     return entry_html(replace(find_entry_page(live, query, base), host_notes=index.host_notes(identity)))
 
 

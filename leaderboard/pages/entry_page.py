@@ -223,13 +223,12 @@ def gone_page(identity: str, what: str, since: str) -> Markup:
 
 
 def released_page(
-    entry: Entry,
-    folder: DatasetFolder,
-    releases: Mapping[str, tuple[str, Released]],
-    nominated: Sequence[str],
-    host_notes: Sequence[str] = (),
+    page: EntryPage, releases: Mapping[str, tuple[str, Released]], nominated: Sequence[str], *, has_rounds: bool
 ) -> Markup:
-    """Build the page of an entry on withheld labels, with its results in the last rounds, by board."""
-    shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder, host_notes=host_notes)
-    given = {"page": shown, "notices": notices([folder])}
-    return render("entry_released.html", **given, releases=releases, nominated=nominated)
+    """Build the page of an entry on withheld labels, with its results in the last rounds, by board.
+
+    ``has_rounds``: whether any round has taken place here.
+    """
+    about = notices([page.folder] if page.folder else [])
+    given = {"page": page, "notices": about, "releases": releases}
+    return render("entry_released.html", **given, nominated=nominated, has_rounds=has_rounds)

@@ -13,11 +13,18 @@ meter      public upper bound on what pooling all feedback so far could have gai
 Input: entries of a store and the gold folder. Output: what submitters and the public may know.
 """
 
-from shiftbench.leaderboard.release.halves import refuse_split_twice, released_tasks
+from shiftbench.leaderboard.release.halves import refuse_split_twice, released_tasks, too_small_lines
 from shiftbench.leaderboard.release.history import LOOKS_PER_YEAR
 from shiftbench.leaderboard.release.looks import TargetFeedback, feedback
 from shiftbench.leaderboard.release.meter import Meter, read_meter
-from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
+from shiftbench.leaderboard.release.releases import (
+    LeftOut,
+    Released,
+    ReleasedBoard,
+    Round,
+    closed_rounds,
+    last_release,
+)
 from shiftbench.leaderboard.release.rounds import (
     close_round,
     entry_tasks,
@@ -29,6 +36,6 @@ from shiftbench.leaderboard.release.rounds import (
 
 __all__ = [
     "LOOKS_PER_YEAR", "LeftOut", "Meter", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round",
-    "entry_tasks", "feedback", "last_release", "nominate", "nominated_entries", "read_meter", "refuse_split_twice",
-    "released_tasks", "round_lines", "round_of_quarter",
+    "closed_rounds", "entry_tasks", "feedback", "last_release", "nominate", "nominated_entries", "read_meter",
+    "refuse_split_twice", "released_tasks", "round_lines", "round_of_quarter", "too_small_lines",
 ]  # fmt: skip

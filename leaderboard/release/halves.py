@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, quote_names
 from shiftbench.validation.vocabulary import PLACEBO, TOKENS, TaskKind
 
 GoldKeys = NDArray[np.uint64]
@@ -31,6 +31,9 @@ GoldKeys = NDArray[np.uint64]
 MIN_TEXTS, MIN_GROUPS = 500, 10
 """Minimum number of texts and groups in each half of a target. With fewer texts, a step (at
 least one point) would hide few labels; with fewer groups, standard errors would often be too small."""
+ENOUGH_TEXTS = 1_100
+"""Number of test texts of a target, each a group by itself, whose smaller half has almost surely ``MIN_TEXTS`` (three
+standard deviations: 1,100 / 2 - 3 * sqrt(1,100) / 2 = 500)."""
 _IGNORED_INPUT = "title"
 """Input column ignored in gold keys: copies of the same text and question may differ in it."""
 
@@ -122,6 +125,23 @@ def why_too_small(folder: DatasetFolder, task: str, subset: str, target: str) ->
     if min(part["group"].n_unique() for part in parts) < MIN_GROUPS:
         return f"fewer than {MIN_GROUPS} groups of texts in a half of the test set"
     return ""
+
+
+def too_small_lines(folder: DatasetFolder) -> Iterator[str]:
+    """List the targets of a gold folder that can neither be scored nor ranked, and what they need; nothing if none."""
+    small = []
+    for task in released_tasks(folder):
+        info = folder.task(task)
+        tested = [name for name, facts in info.domains.items() if "test" in facts.splits and name != info.id_domain]
+        small += [(f"{task}/{target}", why) for target in tested if (why := why_too_small(folder, task, "all", target))]
+    for reason in dict.fromkeys(why for _, why in small):
+        named = [name for name, why in small if why == reason]
+        yield f"warning: too small for scores and rounds on withheld labels: {quote_names(named, 5)}: {reason}"
+    if small:
+        yield (
+            f"each half needs {MIN_TEXTS} texts and {MIN_GROUPS} groups: give at least {ENOUGH_TEXTS:,} test texts per "
+            "target, by more rows or by a column 'split' of your own"
+        )
 
 
 def gold_keys(rows: pl.DataFrame) -> GoldKeys:

@@ -115,9 +115,8 @@ def close_round(
         cure = "give the gold folder of a build"
         raise InvalidInput(Problem("none of these datasets withholds labels", "--data", cure=cure))
     by_account = nominated_entries(store)
-    by_account, left_out = _old_enough(store, by_account, day - timedelta(days=account_days), account_days)
-    entries, damaged = _read_entries(store, by_account)
-    left_out += damaged
+    by_account, young = _old_enough(store, by_account, day - timedelta(days=account_days), account_days)
+    entries, left_out = _read_entries(store, by_account)
     year = [board for each in closed if each.closed_on > day - YEAR for board in each.boards]
     given = AnswersGiven.of(store, year)
     labels: dict[str, bytes] = {}
@@ -134,8 +133,8 @@ def close_round(
                 boards.append(board)
                 labels |= ranking.records()
     if not boards:
-        raise InvalidInput(_nothing_ranked(name, left_out, n_rankings))
-    done = Round(name=name, closed_on=day, boards=tuple(boards), left_out=tuple(left_out))
+        raise InvalidInput(_nothing_ranked(name, young, left_out, n_rankings))
+    done = Round(name=name, closed_on=day, boards=tuple(boards), left_out=(*young, *left_out))
     file, content = f"round-{name}.json", record_bytes(done.model_dump(mode="json"))
     store.add_records(
         lambda: {file: content, **{each: keys for each, keys in labels.items() if not store.records(each)}},
@@ -192,15 +191,12 @@ def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
         raise InvalidInput(Problem("a later round is already closed, and rounds close in order", name, last, cure))
 
 
-def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> Problem:
-    if left_out:
-        whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in left_out})[:5])
-        return Problem(
-            "no nominated entry can be ranked",
-            name,
-            whys,
-            "restore their files, or ask the submitters to submit them again",
-        )
+def _nothing_ranked(name: str, young: Sequence[LeftOut], damaged: Sequence[LeftOut], n_rankings: int) -> Problem:
+    if young or damaged:
+        whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in (*young, *damaged)})[:5])
+        cures = ["restore the damaged files, or ask the submitters to submit them again"] if damaged else []
+        cures += ["wait until the accounts are old enough, or set rounds.account_days in board.toml"] if young else []
+        return Problem("no nominated entry can be ranked", name, whys, "; ".join(cures))
     if n_rankings:
         cure = "build with more test texts; feedback and rounds need them in each half"
         return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)

@@ -443,11 +443,16 @@ def _print_built(
     """Print what was built, and write its manifest as JSON."""
     from shiftbench.builders.building.report import build_lines
     from shiftbench.builders.folder.manifest import GOLD_FOLDER, PUBLIC_FOLDER
+    from shiftbench.builders.folder.reader import DatasetFolder
 
     whole = out / GOLD_FOLDER if withhold_labels else out
     show(build_lines(whole, manifest, tuple(without_files)), stderr=True)
     if withhold_labels:
+        from shiftbench.leaderboard.release import too_small_lines
+
         typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; do not publish {whole}", err=True)
+        for line in too_small_lines(DatasetFolder.open(whole)):
+            typer.echo(line, err=True)
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
 
 

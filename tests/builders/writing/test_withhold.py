@@ -267,6 +267,7 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     built = run("build", "synthetic", "--out", out, "--withhold-labels", "--encoder", "none", "--json", "-")
     assert built.returncode == 0, built.stderr
     assert f"{out}/public" in built.stderr
+    assert "warning: too small for scores and rounds on withheld labels" in built.stderr
     assert "label_key" not in json.loads(built.stdout)
     assert run("train", "tfidf-lr", "sa", "--data", out / "public", "--out", preds).returncode == 0
     card = tmp_path / "preds.card.yaml"

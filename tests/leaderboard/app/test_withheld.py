@@ -1,5 +1,6 @@
 """A server on withheld labels: between rounds no byte that it sends depends on the ranking half."""
 
+import html
 import json
 import re
 import shutil
@@ -16,9 +17,10 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 from huggingface_hub import HfApi
 from scipy.stats import binomtest
+from starlette.testclient import TestClient
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app.client import nominate_at_url
+from shiftbench.leaderboard.app.client import answer_lines, nominate_at_url
 from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
 from shiftbench.leaderboard.release import close_round, feedback, nominate
 from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, open_store
@@ -223,13 +225,27 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
         }
         said = nominate_at_url(server.url, sent["entry"], TASK)["note"]
         assert BOARD in said
+        lines = list(answer_lines(sent, server.url, over_http=True))
+        for target in DOMAINS[:2]:
+            assert f"{BOARD} on {target}: best score so far 100 (this file); 10 more scores this year" in lines
         page = httpx.get(f"{server.url}/entry?id={sent['entry']}").text
+        assert f"url = {{{server.url}/entry?id={sent['entry']}}}" in html.unescape(page)
+        assert "The last round released no results" in page
         assert f"next round of {BOARD}" in page
         board = httpx.get(f"{server.url}/?board={BOARD}").text
         assert "Compare selected" not in board
         assert "2026-Q1" in board
     finally:
         server.close()
+
+
+def test_before_the_first_round_no_page_speaks_of_a_last_one(gold: DatasetFolder, tmp_path: Path) -> None:
+    found = Store(tmp_path / "store")
+    entry = send(found, gold, with_errors(gold, 0.2), tmp_path / "sent.parquet", "ada", "first")
+    with TestClient(create_app([gold], found, SETTINGS), "http://127.0.0.1") as client:
+        page = client.get(f"/entry?id={entry.id}").text
+    assert "No round has taken place yet." in page
+    assert "last round" not in page
 
 
 def test_a_quota_is_needed(gold: DatasetFolder, synthetic: DatasetFolder, tmp_path: Path) -> None:

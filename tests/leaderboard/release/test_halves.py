@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.assembling.assemble import assemble
 from shiftbench.builders.assembling.placebo import placebo_task
@@ -19,6 +20,7 @@ from shiftbench.leaderboard.release.halves import (
     halves,
     refuse_split_twice,
     released_tasks,
+    too_small_lines,
 )
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
@@ -127,3 +129,10 @@ def test_two_keys_for_the_same_labels_are_refused(gold: DatasetFolder, small: Da
     with pytest.raises(InvalidInput, match="keys"):
         refuse_split_twice([small, gold, rekeyed])
     assert TASK in gold.manifest.tasks
+
+
+def test_a_build_too_small_for_rounds_is_told_so(
+    small: DatasetFolder, ranked: DatasetFolder, wording: SnapshotAssertion
+) -> None:
+    assert list(too_small_lines(ranked)) == []
+    assert list(too_small_lines(small)) == wording

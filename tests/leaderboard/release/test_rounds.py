@@ -125,8 +125,13 @@ def test_accounts_that_are_too_young_wait(store: Store, ranked: DatasetFolder, m
     early = store.first_days()
     store.withdraw(store.ids()[0], next(each.submitter for each in store.entries() if each.id == store.ids()[0]))
     assert Store(store.root).first_days() == early
-    with pytest.raises(InvalidInput, match="100000 days"):
+    with pytest.raises(InvalidInput, match="100000 days") as refused:
         close_round(store, [ranked], date(2027, 2, 1), account_days=100_000)
+    # Nothing is damaged, so nothing is to be submitted again.
+    assert (
+        refused.value.problems[0].cure
+        == "wait until the accounts are old enough, or set rounds.account_days in board.toml"
+    )
 
 
 def test_what_is_nominated_after_a_round_waits_for_the_next(store: Store, ranked: DatasetFolder) -> None:
