@@ -1,18 +1,20 @@
-"""Unify spellings of labels and domains in user data: case, spaces, and number formats.
+"""Unify spellings of labels and domains in user data: case, spaces, and number formats; find misspelt labels.
 
 pandas writes 1.0 for 1 as soon as one value of a column is missing, so related files may differ in this. Values with a
 leading zero, such as 01, are codes, not numbers.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from difflib import SequenceMatcher
 
 import polars as pl
 
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 MAX_SHOWN = 8
 """Maximum number of labels listed in a message."""
+_LETTERS = re.compile(r"([^\W\d_]+)")
 
 
 def number_of(text: str) -> Decimal | None:
@@ -106,3 +108,41 @@ def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[
         if parts:
             notes.append(f"{what}s that {why} were merged: {', '.join(parts[:MAX_SHOWN])}{more} (rows)")
     return chosen, notes
+
+
+def misspelt_labels(counts: Mapping[str, int]) -> dict[str, str]:
+    """Find labels of one or two rows that are almost spelt like a much more frequent one.
+
+    Words of at least five letters are compared: equal in the first letter, because opposites such as ``happy`` and
+    ``unhappy`` differ there, and at most one letter apart, or two from seven letters on.
+
+    Args:
+        counts: number of rows by label.
+    Returns: the frequent label that is meant, by misspelt label.
+
+    >>> misspelt_labels({"positive": 300, "postive": 1, "unhappy": 90, "happy": 2, "class b": 90, "class c": 1})
+    {'postive': 'positive'}
+    """
+    found = {}
+    frequent = {label: n for label, n in counts.items() if n >= 20}
+    for label in (label for label, n in counts.items() if n <= 2):
+        alike = (
+            other for other, n in frequent.items() if n >= 20 * counts[label] and abs(len(other) - len(label)) <= 2
+        )
+        if meant := [other for other in alike if _is_misspelt(label, other)]:
+            found[label] = max(meant, key=lambda other: counts[other])
+    return found
+
+
+def _is_misspelt(label: str, other: str) -> bool:
+    ours, theirs = (_LETTERS.split(fold(word)) for word in (label, other))
+    pairs = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+    if len(ours) != len(theirs) or len(pairs) != 1:
+        return False
+    one, two = pairs[0]
+    shortest = min(len(one), len(two))
+    # Five signs of a script without an alphabet are several words.
+    if shortest < 5 or one[0] != two[0] or not (one + two).isalpha() or max(one + two) > "\u058f":
+        return False
+    edits = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    return sum(max(a2 - a1, b2 - b1) for kind, a1, a2, b1, b2 in edits if kind != "equal") <= 1 + (shortest >= 7)

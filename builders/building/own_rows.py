@@ -9,7 +9,7 @@ import polars as pl
 
 from shiftbench.builders.building.own_columns import START, Columns, FoundColumns, infer_kind
 from shiftbench.builders.building.own_dates import count_spans, group_dates, look_like_dates
-from shiftbench.builders.building.own_labels import spellings, unite_spellings
+from shiftbench.builders.building.own_labels import misspelt_labels, spellings, unite_spellings
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts, text_digest
 from shiftbench.metrics.tagging import tag_notation, tag_scheme
@@ -97,8 +97,9 @@ def own_rows(
     elif len(frames) == len(tables):
         together = list(_check_together(frames, tables, columns, kind, min_domains))
         problems += [replace(each, row=each.row and tables[0].number(each.row)) for each in together]
-        if not is_kind_given and kind is TaskKind.CLASSIFICATION:
-            problems += _check_labels(frames, tables, columns)
+        if kind is TaskKind.CLASSIFICATION:
+            problems += [] if is_kind_given else _check_labels(frames, tables, columns)
+            problems += _misspelt(frames, tables, columns)
     if problems:
         raise InvalidInput(problems)
     frame = pl.concat(frames)
@@ -122,6 +123,23 @@ def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], co
         "column with label=NAME"
     )
     yield Problem("nearly all labels are distinct", tables[0].name, found, cure, column=columns.label or "label")
+
+
+def _misspelt(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns) -> Iterator[Problem]:
+    """Report misspelt labels: each would count as a class, which lowers macro-F1 by a whole class."""
+    counts = dict(pl.concat(frame["label"] for frame in frames).drop_nulls().value_counts(sort=True).iter_rows())
+    meant = misspelt_labels(counts)
+    for frame, table in zip(frames, tables, strict=True):
+        wrong = frame["label"].is_in(list(meant)).fill_null(value=False)
+        for label in frame["label"].filter(wrong).unique(maintain_order=True).to_list():
+            rows = [table.number(row + 1) for row in (frame["label"] == label).arg_true().to_list()]
+            found = f"{label!r} ({row_list(rows)})" if len(rows) > 1 else repr(label)
+            cure = (
+                f"did you mean {meant[label]!r} ({counts[meant[label]]:,} rows)? correct it; "
+                "if it is a class of its own, drop its rows: too few to score"
+            )
+            what = "a label looks misspelt"
+            yield Problem(what, table.name, found, cure, column=columns.label or "label", row=rows[0])
 
 
 def sound_rows(table: OwnTable, columns: Columns, kind: TaskKind) -> pl.DataFrame:

@@ -217,7 +217,8 @@ def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
             "these ids are not those of 'shiftbench build own'",
-            "give the CSV's column of ids with --columns id=NAME",
+            "add a column of ids to the data (--columns id=NAME) and to the predictions, or use the predictions that "
+            "'shiftbench check' wrote",
         )
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 

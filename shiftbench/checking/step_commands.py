@@ -53,12 +53,15 @@ def step_command(step: NextStep, check: DomainCheck, again: CommandFormatter, fi
         check: results of the check.
         again: formats the command.
         files: inputs of the command.
-    Returns: the command; None if no number of labels is enough for a decision, or if an unlabelled domain has no ids to
-        sample from.
+    Returns: the command; None if no number of labels is enough for a decision, if an unlabelled domain has no ids to
+        sample from, or if no minimum score would be above the no-skill level of every domain.
     """
     if step.step == Step.ACCEPT and files.predictions is not None:
+        limit = _limit(check)
+        if limit is None:
+            return None
         kept = (*_ROWS, "label_map") if files.is_given else _ROWS
-        return again("gate", files.predictions, kept, **_limit(check))
+        return again("gate", files.predictions, kept, **limit)
     if step.step == Step.LABEL and step.texts is None:
         return None
     if step.texts is not None and step.domain in files.texts:
@@ -71,11 +74,17 @@ def step_command(step: NextStep, check: DomainCheck, again: CommandFormatter, fi
     return again("check", other.get(Step(step.step)))
 
 
-def _limit(check: DomainCheck) -> Mapping[str, float]:
-    """Return the limit for ``gate``: the margin or, without drops, the lowest lower end of the domains' intervals."""
+def _limit(check: DomainCheck) -> Mapping[str, float] | None:
+    """Return the limit for ``gate``: the margin or, without drops, the lowest lower end of the domains' intervals.
+
+    Returns: None if a model at a domain's no-skill level would keep that limit.
+    """
     if check.mean_drop is not None and check.margin is not None:
         return {"max_drop": round(100 * check.margin, 6)}
-    return {"min_score": floor(min(100 * each.score.low for each in check.domains if each.score.low is not None))}
+    tested = [each for each in check.domains if not each.has_few_texts]
+    least = floor(min(100 * each.score.low for each in tested if each.score.low is not None))
+    is_skill = all(least > 100 * max(each.floor.chance, each.floor.majority) for each in tested if each.floor)
+    return {"min_score": least} if is_skill else None
 
 
 def shell_formatter(context: typer.Context) -> CommandFormatter:

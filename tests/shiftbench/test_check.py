@@ -240,6 +240,19 @@ def test_steps_have_evidence_and_a_command_that_runs(place: Path, wording: Snaps
     assert "toys" in gated.output
 
 
+def test_no_minimum_score_is_recommended_that_chance_would_keep(place: Path) -> None:
+    def commands() -> list[str | None]:
+        steps = found(place, "--no-probes", "--margin", "45")["steps"]
+        return [each["command"] for each in steps if each["step"] == "accept"]
+
+    assert set(commands()) == {None}  # the model is at chance on toys
+    rows().filter(pl.col("site") != "toys").write_csv(place / "mine.csv")
+    (command,) = set(commands())
+    assert command is not None
+    assert 50 < int(command.split("--min-score ")[1]) < 70
+    assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+
+
 def test_a_domain_without_labels_has_a_step_whose_command_draws_texts(place: Path) -> None:
     blank = rows(300).with_columns(verdict=pl.when(pl.col("site") != "toys").then("verdict"))
     blank.write_csv(place / "mine.csv")

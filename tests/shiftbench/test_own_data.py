@@ -149,6 +149,7 @@ def test_refusals_are_in_the_words_of_the_csv(tmp_path: Path, wording: SnapshotA
     said["an id repeated"] = refusal(tmp_path, frame.with_columns(key=pl.lit("same")), predictions(frame))
     said["an unknown source"] = refusal(tmp_path, frame, predictions(frame, sources=("toys", "cars")))
     said["an unknown label"] = refusal(tmp_path, frame, predictions(frame).with_columns(prediction=pl.lit("goood")))
+    said["ids of nowhere"] = refusal(tmp_path, frame, predictions(frame), Columns("topic", "verdict", ("body",)))
     said["a row missing"] = refusal(tmp_path, frame, predictions(frame).slice(1))
     assert said == wording
 

@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 import shiftbench as sb
-from shiftbench.builders.building.own_labels import spellings
+from shiftbench.builders.building.own_labels import misspelt_labels, spellings
 from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import DataWarning
@@ -48,6 +48,34 @@ def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path
     same = sb.build_own(rows | again | {"label": [each.strip().lower() for each in labels]}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("bad", "good"), same.content_hash)
     assert folder.task("own").notes == wording
+
+
+def test_misspelt_labels_are_refused_at_once(wording: SnapshotAssertion) -> None:
+    rows = {name: values * 2 for name, values in ROWS.items()} | {"label": ["positive", "negative"] * N}
+    for row, label in ((6, "postive"), (9, "Negitive"), (12, "postive")):
+        rows["label"][row] = label
+    with pytest.raises(InvalidInput) as plain:
+        sb.build_own(rows)
+    assert str(plain.value) == wording
+    with pytest.raises(InvalidInput) as given:
+        sb.build_own(rows, kind="labels")
+    assert str(given.value) == wording
+
+
+@pytest.mark.parametrize(
+    ("rare", "frequent", "is_misspelt"),
+    [
+        ("postive", "positive", True), ("pozitve", "positive", True), ("nuetral", "neutral", True),
+        ("very negatve", "very negative", True), ("spam", "spat", False), ("music", "magic", False),
+        ("happy", "unhappy", False), ("positive1", "positive2", False), ("class b", "class c", False),
+        ("very positive", "positive", False), ("非常に良い", "非常に悪い", False),
+    ],
+)  # fmt: skip
+def test_what_is_almost_the_spelling_of_a_frequent_label(rare: str, frequent: str, is_misspelt: bool) -> None:
+    expected = {rare: frequent} if is_misspelt else {}
+    assert misspelt_labels({frequent: 40, "other": 40, rare: 2}) == expected
+    assert misspelt_labels({frequent: 39, "other": 40, rare: 2}) == {}
+    assert misspelt_labels({frequent: 400, "other": 40, rare: 3}) == {}
 
 
 @pytest.mark.parametrize("labels", [["01", "1"], ["1", "one"], ["nan", "inf"], ["1.1.0", "1.1"], ["1", "true"], ["A1"]])

@@ -159,6 +159,16 @@ def test_what_to_do_comes_after_the_verdict_with_its_evidence_and_command(
     assert "<code>do &lt;toys&gt;</code>" in page
 
 
+def test_a_gain_is_not_called_a_small_loss(wording: SnapshotAssertion) -> None:
+    gained = domain("toys", 0.89, p=0.001).model_copy(update={"difference": bounded(-0.25)})
+    found = steps_of(NextStep(domain="toys", step=Step.ACCEPT, p=0.001), domains=(domain("books", 0.9), gained))
+    against_rest = gained.model_copy(update={"difference": bounded(0.25)})
+    rest = steps_of(
+        NextStep(domain="toys", step=Step.ACCEPT, p=0.001), domains=(domain("books", 0.9), against_rest), mean_drop=None
+    )
+    assert [each.steps[0].evidence for each in (found, rest)] == wording
+
+
 def test_where_nothing_can_be_decided_the_first_line_says_so(wording: SnapshotAssertion) -> None:
     found = steps_of(NextStep(domain="toys", step=Step.LABEL, texts=300))
     low = [each.model_copy(update={"at_floor": True}) for each in check().domains]
