@@ -178,7 +178,7 @@ def advice(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compare labels allocated by the advice of 'check', evenly and at random, on reference models' predictions.
+    """Compare three ways to choose texts to label on reference models' predictions: by 'check', evenly, at random.
 
     Example: python -m benchmarks advice --data build/dr --data build/boss --resume advice.jsonl
     """

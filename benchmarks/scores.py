@@ -37,10 +37,10 @@ _LIMIT = 4.0
 
 
 def run_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure depths, scoring and comparing.
+    """Time the computation of depths, scoring and comparing.
 
     Args:
-        scale: test sizes of the submission as a share of Table 2's; targets are evaluated only at 1.
+        scale: test sizes as a share of Table 2's; time limits are checked only at 1.
     Returns: an iterator of timings, as they are measured.
     Raises: InvalidInput if the reference packages (extra 'dev') are not installed.
     """

@@ -72,7 +72,7 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
 
 
 def placed(name: str, code: Path) -> str:
-    """Return a name of user code with its file's path resolved against the grid's folder; other names are unchanged."""
+    """Resolve the path of ``FILE.py[:NAME]`` against the grid's folder; return other names unchanged."""
     place, _, attribute = name_parts(name)
     return str(code / place) + (f":{attribute}" if attribute else "") if place.endswith(".py") else name
 

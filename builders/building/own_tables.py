@@ -211,7 +211,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
     try:
         content = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
-        what = "the file nests too deep" if isinstance(error, RecursionError) else "the file is not JSON"
+        what = "the JSON is nested too deeply" if isinstance(error, RecursionError) else "the file is not JSON"
         cure = "if it contains one object per line, use the suffix .jsonl"
         raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
     if isinstance(content, list):

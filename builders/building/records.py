@@ -87,7 +87,7 @@ def facts_beside(path: Path, place: str) -> SourceFile:
     """Hash a companion file that a reader read with the main file.
 
     Args:
-        path: a file, or a folder: all of its files are hashed with their names, and counted as rows.
+        path: a file, or a folder: one hash over names and contents of its files; ``rows`` is their number.
         place: its path under RAW.
     """
     if path.is_file():

@@ -505,4 +505,4 @@ def _format_outcome(one: Fetched) -> str:
         return f"{one.place}: {one.rows:,} rows; no recorded count to compare with"
     if facts.rows == one.rows:
         return f"{one.place}: {one.rows:,} rows, as recorded"
-    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: a build compares the rows that it uses"
+    return f"{one.place}: {one.rows:,} rows, {facts.rows:,} recorded: a build checks the rows that it uses"

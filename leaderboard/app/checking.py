@@ -131,7 +131,10 @@ class _Worker:
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return its response; after a crash or timeout, ``ended`` (exit code) and ``is_late``."""
+        """Send a request and return the worker's response.
+
+        If the worker crashed or timed out: its exit code (``ended``), and whether it timed out (``is_late``).
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)

@@ -163,13 +163,13 @@ def line_key() -> pl.Expr:
 
 
 def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], ranks: pl.DataFrame) -> pl.DataFrame:
-    """Build the overall board.
+    """Build the overall board: one line per submitted model, over all tasks.
 
     Args:
         benchmark: the benchmark.
         frames: the rows of its boards (``shiftbench.leaderboard.board.boards.PLACES``), by task.
         ranks: ranks of the lines that cover all tasks (``OVERALL_RANKS``), as far as they are computed.
-    Returns: one row per line: ranked lines, then others by coverage and mean distance to the best scores. Columns:
+    Returns: one row per line: ranked ones, then others by coverage and mean distance to the best scores. Columns:
     ``LINE``; facts of its newest entry; ``words`` (the searched text); ``n_tasks``; ``complete`` (covers all tasks);
     ``MEANS`` with ``.low`` and ``.high`` and ``average_drop.placebo``, null unless the line is complete and has the
     score on every task; ``rank`` (equal means share it) and the columns of ``OVERALL_RANKS``, null if incomplete;

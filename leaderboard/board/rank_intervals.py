@@ -109,7 +109,7 @@ class RankIntervals:
             self._copies.find_near(board, rows_of(board, snapshot.rows))
 
     def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
-        """Rank the lines that cover all tasks; start over if a line was removed or has a new entry."""
+        """Rank the submitted models that cover all tasks; recompute if one was removed or has a new entry."""
         key, boards = benchmark.folder.content_hash, benchmark.boards
         named = pl.concat([rows_of(board, snapshot.rows) for board in boards])
         newest = newest_entries(named).select("task", "id", line=line_key())

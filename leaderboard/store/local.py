@@ -144,7 +144,7 @@ class LocalFolder:
             return True
 
     def forget_root(self) -> None:
-        """Accept any folder at the root's path from now on; for a copy, which may be lost."""
+        """Stop checking that the root is still the same folder: a local copy may be deleted and made again."""
         self._opened = None
 
     def fetch_scores(self, version: str) -> None:

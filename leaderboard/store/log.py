@@ -313,7 +313,7 @@ def is_in_log(root: Path, head: bytes) -> bool:
 
 
 def digest_of_names(names: Collection[str]) -> str:
-    """Compute the digest with which the log's first event records the store's previous ids."""
+    """Hash the ids that a store had before its log began; the log's first event contains this digest."""
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 

@@ -497,7 +497,10 @@ class _Check:
         )
 
     def _explain_drops(self) -> list[ExplainedDomain]:
-        """Split the drop to each domain that all probes were trained on; empty without a source domain."""
+        """Decompose the drop on each target into difficulty and rest, where all probes were trained on the target.
+
+        Empty without a source domain.
+        """
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
@@ -560,7 +563,7 @@ class _Probe:
         return add_training_text_variance(figure, self.probe.n_train / self.probe.n_texts[domain])
 
     def is_at_floor(self, domain: str) -> bool:
-        """Return whether it is not shown to be above chance on a domain."""
+        """Return whether the probe's score on a domain is not significantly above chance."""
         end = _lower_end(self.figures[domain])
         return is_at_floor(end, self.floors.get(domain), constant=domain in self.constant)
 

@@ -38,7 +38,10 @@ _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 
 
 def add_controls(scores: Scores, folder: DatasetFolder, task_values: Mapping[str, TaskValues]) -> Scores:
-    """Add flips in excess of the placebo's, and near-duplicates, to a file's scores.
+    """Add two controls to a file's scores: excess flips, and near-duplicates.
+
+    Excess flips are answers that change under shift, beyond those that change on the placebo. Near-duplicates are test
+    texts that repeat a train text.
 
     Args:
         scores: scores of one or more tasks of the dataset.

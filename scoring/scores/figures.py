@@ -559,10 +559,10 @@ def detectable_drop(drop: Figure, n_tests: int = 1) -> DetectableDrop | None:
     2001).
 
     Args:
-        drop: a figure.
-        n_tests: number of drops of its kind in the task, over which the level of the corrected values is divided.
+        drop: the estimated drop, with its variance.
+        n_tests: number of such drops in the task, for the Bonferroni correction.
 
-    Returns: fractions; None if the drop has no interval.
+    Returns: detectable drops as fractions, without and with correction; None if the drop has no interval.
     """
     if not drop.has_interval:
         return None

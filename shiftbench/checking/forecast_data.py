@@ -100,7 +100,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     frame = frame.filter(~pl.col("id").is_in(apart.left_out.implode()))
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():
-        what, cure = "no row without a label has a prediction", "also predict the texts of these domains"
+        what, cure = "the file has no predictions of unlabelled rows", "also predict the texts of these domains"
         found = f"domains {', '.join(unlabelled.titles.values())}"
         raise InvalidInput(Problem(what, str(predictions), found, cure, column="id"))
     unknown_home = frame.filter(pl.col("source").is_in([*unlabelled.titles, *unlabelled.titles.values()]))

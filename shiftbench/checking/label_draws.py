@@ -85,8 +85,8 @@ def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_
     """Sample the texts to label.
 
     Args:
-        domains: rows without a label: columns ``id``, ``domain``, ``group`` and ``confidence`` (calibrated), the number
-            to sample per domain, and the expected accuracy.
+        domains: for each domain, its unlabelled rows (columns ``id``, ``domain``, ``group``, and ``confidence``,
+            calibrated), the number to sample, and the expected accuracy.
         plan: the plan of sample sizes.
         seed: seed of the sampling.
         group_column: the data's name for the column of groups, for the record.

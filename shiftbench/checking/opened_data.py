@@ -107,7 +107,7 @@ class OwnFile:
         return cls(read, find_kind(kind), min_texts)
 
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
-        """Fill settings that are not given from ``other``."""
+        """Return these settings, with those of ``other`` where none is given."""
         columns = {name: value or getattr(other.columns, name) for name, value in vars(self.columns).items()}
         if self.columns.domain:  # the unit of time belongs to this column, not to the default one
             columns["domain_by"] = self.columns.domain_by

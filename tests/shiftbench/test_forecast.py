@@ -142,7 +142,7 @@ def test_the_terminal_says_what_may_be_believed(own: Path, wording: SnapshotAsse
         ),
         (lambda f: f.with_columns(source=pl.lit("Site F")), "a model's source domain has no labels"),
         (lambda f: f.filter(pl.col("id") != "F3"), "test ids are missing"),
-        (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "no row without a label has a prediction"),
+        (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "the file has no predictions of unlabelled rows"),
     ],
 )
 def test_predictions_that_cannot_be_used_are_refused(own: Path, change, words: str) -> None:  # type: ignore[no-untyped-def]

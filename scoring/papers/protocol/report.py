@@ -99,7 +99,7 @@ def id_words(item: Decision) -> str:
 
 
 def reason_words(item: Decision) -> str:
-    """Write why a candidate is OOD or not, with its rival."""
+    """Explain why a candidate was selected as OOD or not, with the candidate that it was compared with."""
     if item.reason == CHOSEN:
         return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; no other candidate"
     if item.reason == SOURCE_TAKEN:

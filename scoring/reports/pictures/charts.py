@@ -208,7 +208,7 @@ def score_series(course: OverTime) -> Markup:
 
 
 def _fitted(course: OverTime, x: Axis, y: Axis) -> Iterator[Markup]:
-    """Draw the trend, or the means before and after the step, whichever is shown; nothing if neither is."""
+    """Draw the trend line, or the means before and after the change, according to ``course.shown``; nothing if null."""
     known = [each for each in course.periods if each.score.low is not None]
     values = [100 * (each.score.value or 0.0) for each in known]
     if course.shown == "trend" and course.trend is not None:
