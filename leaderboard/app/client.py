@@ -290,7 +290,7 @@ def _feedback_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     own/nli on news: best score so far 83 (this file); 1 more score this year
     """
     for each in summary.get("feedback", []):
-        this = each["why_not"] or ("this file" if each["is_new"] else "this file is not better by a step")
+        this = "this file" if each["is_new"] else f"this file: {each['why_not'] or 'not better by a step'}"
         best = "no score yet" if each["best"] is None else f"best score so far {points(each['best'], 0)}"
         left = plural(each["looks_left"], "more score")
         yield f"{summary['benchmark']}/{each['task']} on {each['target']}: {best} ({this}); {left} this year"

@@ -111,10 +111,15 @@ def _differences(claim: RankingClaim, table: ScoreTable) -> Iterator[str]:
     if table_hash(table) != claim.table_sha256:
         yield "The table's names or scores differ from those of the claim"
     again = rank_table(table, standardised=claim.ranking.standardised)
-    before, now = claim.ranking.model_dump(), again.model_dump()
+    before, now = (_without_sentences(each) for each in (claim.ranking, again))
     for name in before:
         if not _agrees(before[name], now[name]):
             yield f"{name.replace('_', ' ')}: claimed {_short(before[name])}, recomputed {_short(now[name])}"
+
+
+def _without_sentences(ranking: Ranking) -> dict[str, Any]:
+    """Return the ranking's data: sentences may be worded differently in another version."""
+    return ranking.model_dump(exclude={"claim", "notes"}) | {"no_ranks": ranking.no_ranks is not None}
 
 
 def _agrees(a: Any, b: Any) -> bool:

@@ -257,7 +257,8 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
     passed: list[str] = []
     seen: Counter[str] = Counter()
     for name in frame.columns:
-        if name == names or _RANK.fullmatch(name) or _plain(name) in _ABOUT_MODELS:
+        is_about_models = _plain(name) in _ABOUT_MODELS and name not in (*how.lower, *how.families)
+        if name == names or _RANK.fullmatch(name) or is_about_models:
             passed += [name] if name != names else []
             continue
         values, wrong = _numbers(frame[name], name, place, rows, seen)

@@ -81,6 +81,9 @@ def test_a_claim_is_checked_again_and_a_changed_one_fails(tmp_path: Path, wordin
     ranks(board, "--json", claim)
     said = [run("study", "verify", claim).stdout]
     content = json.loads(claim.read_text())
+    content["ranking"] |= {"claim": "as another version says it", "notes": ["a note of another version"]}
+    claim.write_text(json.dumps(content))
+    assert run("study", "verify", claim).stdout == said[0]
     content["ranking"]["pairs"][1] = "-.+"
     claim.write_text(json.dumps(content))
     said.append(run("study", "verify", claim, code=3).stdout)

@@ -65,8 +65,10 @@ def test_misspelt_labels_are_refused_at_once(wording: SnapshotAssertion) -> None
 @pytest.mark.parametrize(
     ("rare", "frequent", "is_misspelt"),
     [
-        ("postive", "positive", True), ("pozitve", "positive", True), ("nuetral", "neutral", True),
-        ("very negatve", "very negative", True), ("spam", "spat", False), ("music", "magic", False),
+        ("postive", "positive", True), ("positvie", "positive", True), ("pozitve", "positive", False),
+        ("hypotension", "hypertension", False), ("slovakia", "slovenia", False), ("minimum", "maximum", False),
+        ("nuetral", "neutral", True), ("very negatve", "very negative", True),
+        ("spam", "spat", False), ("music", "magic", False),
         ("happy", "unhappy", False), ("positive1", "positive2", False), ("class b", "class c", False),
         ("very positive", "positive", False), ("非常に良い", "非常に悪い", False),
     ],
