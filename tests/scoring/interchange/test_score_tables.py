@@ -46,7 +46,7 @@ def test_a_models_size_or_date_is_not_a_task(tmp_path, name):
     table = read(tmp_path, f"model,{name},size of shoes,b\nx,7,0.5,0.2\ny,13,0.4,0.3\n")
     assert list(table.units) == ["size of shoes", "b"]
     assert any("sizes and dates" in note and f"'{name}'" in note for note in table.notes)
-    scored = read(tmp_path, f"model,{name},b\nx,7,0.2\ny,13,0.3\n", lower=(name,))
+    scored = read(tmp_path, f"model,{name},b\nx,7,0.2\ny,13,0.3\n", Reading(lower=(name,)))
     assert list(scored.units) == [name, "b"]  # a name given in an option is a score
 
 
