@@ -109,7 +109,7 @@ class Seq2seqFinetuner(Finetuner):
 
 @with_options
 def main(runs: AnswerOptions, methods: MethodOptions, training: WritingOptions) -> None:
-    """Fine-tune an encoder-decoder to generate texts or answers.
+    """Fine-tune an encoder-decoder that writes texts.
 
     --method adds a robustness method.
 

@@ -217,7 +217,7 @@ def test_the_commands_say_what_they_did(
 
     run("backup", file, "--store", store.root)
     sender.send(store, "fourth", "ada")
-    assert "; 6 of " in run("backup", file, "--store", store.root)
+    assert "; 6 new files, " in run("backup", file, "--store", store.root)
     with file.open("r+b") as opened:  # as if a third one had been killed
         opened.seek(-1_024, os.SEEK_END)
         opened.truncate()
