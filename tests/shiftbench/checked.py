@@ -43,10 +43,10 @@ def write_model(folder: Path) -> str:
 
 
 def stable(text: str) -> str:
-    """Return the sentences and headings of an output without their numbers: no rows of tables, no hashes."""
+    """Return the sentences and headings of an output without decimals: no rows of tables, no hashes. Counts remain."""
     text = re.sub(r"\b(?=\d*[a-f])[0-9a-f]{12,}\b", "HASH", text)
-    lines = [" ".join(re.sub(r"(?<!\w)[-+]?\d+(?:[.,]\d+)*", "N", line).split()) for line in text.splitlines()]
-    return "\n".join(line for line in lines if line and not _is_row(line))
+    lines = [" ".join(re.sub(r"(?<!\w)[-+]?\d+(?:,\d+)*\.\d+", "N", line).split()) for line in text.splitlines()]
+    return "\n".join(line for line in lines if line and not _is_row(re.sub(r"(?<!\w)[-+]?\d+(?:[.,]\d+)*", "N", line)))
 
 
 def _is_row(line: str) -> bool:
