@@ -194,16 +194,16 @@ def pack_board(board: Path) -> tuple[Path, ...]:
     """
     import pyarrow.parquet as pq
 
-    kept = StoredTrials(board / "runs")
+    stored = StoredTrials(board / "runs")
     results = read_results(board)
     for file in sorted(board.glob(f"*{_SCORES}")):
         name = file.name.removesuffix(_SCORES)
         results[name] = Result(read_card(file.with_name(name + _CARD)), parse_json(file.read_text(encoding="utf-8")))
     records, frames, n = [], [], 0
-    for trial in filter(kept.is_done, kept.trials()):
+    for trial in filter(stored.is_done, stored.trials()):
         files = {}
-        for name in kept.files(trial):
-            rows = kept.predictions(trial, name)
+        for name in stored.files(trial):
+            rows = stored.predictions(trial, name)
             has_confidence = "confidence" in rows.columns
             is_largest = has_confidence and "probabilities" in rows.columns
             if is_largest and not rows["confidence"].equals(rows["probabilities"].list.max()):
@@ -211,12 +211,12 @@ def pack_board(board: Path) -> tuple[Path, ...]:
                 raise InvalidInput(Problem("a confidence differs from the largest probability", str(trial), cure=cure))
             files[name] = {
                 "first": n, "rows": len(rows), "confidence": is_largest,
-                "card": kept.card(trial, name).as_dict(),
+                "card": stored.card(trial, name).as_dict(),
             }  # fmt: skip
             place = [pl.lit(trial.folder.as_posix()).alias("trial"), pl.lit(name).alias("file")]
             frames.append(rows.drop(["confidence"] if is_largest else []).select(*place, pl.all()))
             n += len(rows)
-        records.append({"record": "trial", "trial": trial.facts, "files": files, "training": kept.training(trial)})
+        records.append({"record": "trial", "trial": trial.facts, "files": files, "training": stored.training(trial)})
     for name, result in sorted(results.items()):
         card = result.card.as_dict()
         records.append({"record": "result", "name": name, "card": card, "scores": result.scores})
@@ -236,15 +236,15 @@ def pack_board(board: Path) -> tuple[Path, ...]:
 
 def unpack_board(board: Path, out: Path) -> None:
     """Write packed trials (to ``out/runs``) and results as the files that a grid and ``shiftbench score`` write."""
-    kept = StoredTrials(board)
-    for trial in kept.trials():
+    stored = StoredTrials(board)
+    for trial in stored.trials():
         folder = out / "runs" / trial.folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / RECORD).write_text(trial.record, encoding="utf-8")
-        for name in kept.files(trial):
-            kept.predictions(trial, name).rechunk().write_parquet(folder / name)
-            write_card(kept.card(trial, name), card_path(folder / name))
-        if training := kept.training(trial):
+        for name in stored.files(trial):
+            stored.predictions(trial, name).rechunk().write_parquet(folder / name)
+            write_card(stored.card(trial, name), card_path(folder / name))
+        if training := stored.training(trial):
             (folder / TRAINING).write_text(json.dumps(training, indent=1), encoding="utf-8")
     out.mkdir(parents=True, exist_ok=True)
     for name, result in read_results(board).items():

@@ -42,7 +42,8 @@ def show_entry(live: LiveIndex, query: EntryQuery, base: str) -> Markup | Respon
         if not folder.has_public_labels:
             tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
             page = EntryPage(query, entry, None, folder=folder, host_notes=index.host_notes(identity), base=base)
-            return released_page(page, index.releases(entry), tasks, has_rounds=bool(closed_rounds(index.store)))
+            rounds = closed_rounds(index.store)
+            return released_page(page, index.releases(entry, rounds), tasks, has_rounds=bool(rounds))
     return entry_html(replace(find_entry_page(live, query, base), host_notes=index.host_notes(identity)))
 
 

@@ -29,6 +29,8 @@ from shiftbench.leaderboard.release import (
     Meter,
     Released,
     ReleasedBoard,
+    Round,
+    closed_rounds,
     entry_tasks,
     last_release,
     read_meter,
@@ -211,18 +213,20 @@ class Index:
 
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
         """Return the last round's name and its results on a board of withheld labels; None before the first."""
-        return None if board.folder.has_public_labels else last_release(self.store, board.key)
+        return None if board.folder.has_public_labels else last_release(closed_rounds(self.store), board.key)
 
     def meter(self, board: Board) -> Meter | None:
         """Return a board's meter (``release.meter``); None if its labels are public, or too few for feedback."""
         folder = board.folder
         return None if folder.has_public_labels else read_meter(self.store, folder, board.task, board.subset)
 
-    def releases(self, entry: Entry) -> dict[str, tuple[str, Released]]:
-        """Return an entry's results in the last rounds, with the round's name, by board."""
+    def releases(self, entry: Entry, rounds: Sequence[Round]) -> dict[str, tuple[str, Released]]:
+        """Return an entry's results in the last of some closed rounds, with the round's name, by board."""
         releases = {}
         for board in self.boards():
-            name, released = self.release(board) or ("", None)
+            if board.folder.has_public_labels:
+                continue
+            name, released = last_release(rounds, board.key) or ("", None)
             for each in released.entries if released else ():
                 if each.entry == entry.id:
                     releases[board.name] = (name, each)

@@ -6,7 +6,7 @@ as 16 digits of its name's SHA-256, and ``records/round-<year>-Q<quarter>.json``
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
@@ -186,7 +186,7 @@ def closed_rounds(store: Store) -> list[Round]:
         raise InvalidInput(Problem("a round's record is damaged", "store", found, cure)) from error
 
 
-def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
+def last_release(rounds: Iterable[Round], key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
     """Return the last round that released a board: its name and the board's results; None before the first."""
-    every = [(each.name, board) for each in closed_rounds(store) for board in each.boards if board.key == key]
+    every = [(each.name, board) for each in rounds for board in each.boards if board.key == key]
     return every[-1] if every else None

@@ -64,9 +64,9 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
     """
     store = Store(out / "store")
     for board in list_boards():
-        kept = StoredTrials(board)
+        stored = StoredTrials(board)
         at_floor = {name for name, result in read_results(board).items() if result.is_at_floor}
-        for model in by_entry(kept.trials()):
+        for model in by_entry(stored.trials()):
             if {model[0].model, f"{model[0].task}-{model[0].model}"} & at_floor:
                 of = f"{model[0].model} on {model[0].task}"
                 typer.echo(f"{of}: skipped, because all its scores under shift are at chance", err=True)
@@ -76,8 +76,8 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
                 of = f"{model[0].model} on {model[0].task}"
                 typer.echo(f"{of}: skipped, because it was made on other rows ({model[0].data[:12]})", err=True)
                 continue
-            at_hand = [replace(each, dataset=folder.version) for each in model if find_dataset(each, [folder])]
-            file = collect(at_hand, kept, out / board.name)
+            available = [replace(each, dataset=folder.version) for each in model if find_dataset(each, [folder])]
+            file = collect(available, stored, out / board.name)
             if file is not None:
                 card, held_out = read_card(card_path(file)), validation_file(file)
                 entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)

@@ -303,7 +303,7 @@ def test_a_backup_while_others_write_is_a_store_as_it_was_at_one_moment(sender: 
 
 @contextmanager
 def full_disk(limit: int) -> Iterator[None]:
-    """Let no file of this process grow beyond so many bytes."""
+    """Limit the size of each file that this process writes, in bytes."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
